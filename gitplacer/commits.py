@@ -141,10 +141,12 @@ def relocation_message(decision: Decision, view: PlanView) -> tuple[str, str, li
     return subject, why[:1].upper() + why[1:], trailers
 
 
-def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collection[str]) -> tuple[str, str, list[str]]:
+def rest_message(
+    decisions: Sequence[Decision], view: PlanView, started: Collection[str], waiting: Mapping[str, str]
+) -> tuple[str, str, list[str]]:
     """
     Subject and body of the commit that carries out everything of a pass that is no relocation. `started` are clusters
-    whose directories it begins.
+    whose directories it begins, and `waiting` others that wait, by id, as for `updates_message`.
     """
     from gitplacer.explain import cluster_change, sentence
     from gitplacer.placement.wakes import woken_for
@@ -153,6 +155,7 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     outcomes = {outcome.cluster: outcome for outcome in view.sleepers}
     for action, verb in _VERBS:
         groups = [d.group for d in decisions if d.action is action and not _loses_a_copy(d)]
+        groups += waiting if action is Action.WAIT else ()
         if groups:
             parts.append(f"{verb} {_counted(groups, 'groups')}")
     lessened = [d.group for d in decisions if _loses_a_copy(d)]
@@ -169,8 +172,10 @@ def rest_message(decisions: Sequence[Decision], view: PlanView, started: Collect
     if not parts and started:
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
-    told = [d for d in decisions if d.action in dict(_VERBS)]
-    lines = _listed([d.group for d in told], {d.group: sentence(d, view) for d in told[:LISTED]})
+    told = {d.group: d for d in decisions if d.action in dict(_VERBS)}
+    groups = sorted([*told, *waiting])
+    said = {group: sentence(told[group], view) if group in told else waiting[group] for group in groups[:LISTED]}
+    lines = _listed(groups, said)
     lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
 

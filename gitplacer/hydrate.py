@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, refused_approvals
@@ -33,6 +34,8 @@ from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
+
+NOBODY_WAITS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ def hydrate(
     ledgers: LedgerCache | None = None,
     with_candidates: Verdicts | bool = True,
     resting: Mapping[str, Decision] = NOBODY_RESTS,
+    waiting: Mapping[str, str] = NOBODY_WAITS,
 ) -> Hydration:
     """
     Plan and render one pass.
@@ -78,7 +82,8 @@ def hydrate(
     Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
     if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work, and
     `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none. `resting` are groups
-    that stay as they are, by decisions that somebody has made before.
+    that stay as they are, by decisions that somebody has made before. `waiting` are groups that wait and of which these inputs know nothing, by
+    id, with what commits say of them.
     """
     known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting)
     layout, planned, clones = _planned(inputs, known, with_candidates)
@@ -126,7 +131,7 @@ def hydrate(
         edits=layout.edits,
         sleepers=tuple(sleepers.values()),
     )
-    steps = _steps(inputs, view, moves, rest, layout.started)
+    steps = _steps(inputs, view, moves, rest, layout.started, waiting)
     return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata, known))
 
 
@@ -287,7 +292,12 @@ def _changed_files(snapshot: Snapshot, before: Tree, after: Tree) -> dict[str, t
 
 
 def _steps(
-    inputs: Inputs, view: PlanView, moves: list[tuple[Decision, Changes]], rest: Changes, started: set[str]
+    inputs: Inputs,
+    view: PlanView,
+    moves: list[tuple[Decision, Changes]],
+    rest: Changes,
+    started: set[str],
+    waiting: Mapping[str, str],
 ) -> tuple[Step, ...]:
     total = len(moves) + bool(rest)
     trailers, people = trailers_of(inputs), people_of(inputs)
@@ -298,7 +308,7 @@ def _steps(
         message = whole_message(subject, body, [*trailers.lines(number, total), *own, *whose])
         steps.append(Step(changes, message, decision))
     if rest:
-        subject, body, own = rest_message(view.plan.decisions, view, started)
+        subject, body, own = rest_message(view.plan.decisions, view, started, waiting)
         steps.append(Step(rest, whole_message(subject, body, [*trailers.lines(total, total), *own, *people])))
     return tuple(steps)
 

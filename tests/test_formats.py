@@ -64,7 +64,7 @@ def test_who_waits_for_whom_is_told_from_both_sides(group: str) -> None:
 
 def test_a_commit_tells_who_had_to_leave_and_for_whom() -> None:
     plan = crowded()
-    subject, body, _ = rest_message(plan.plan.decisions, plan, [])
+    subject, body, _ = rest_message(plan.plan.decisions, plan, [], {})
     assert subject == "Preempt lab-b/vision, let wait 3 groups"
     assert "- lab-b/vision: leaves main and waits: it makes room for prod/answers, of higher priority" in body
 

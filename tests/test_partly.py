@@ -32,7 +32,7 @@ BESIDE = {
     **{f"capacity/{path}": text for name in "ab" for path, text in snapshot(name, "n1 64 256Gi 16").items()},
     "README.md": "ours\n",
 }
-HUGE = rayservice("prod", "huge", workers=99)
+HUGE = rayservice("prod", "huge", workers=9, cpu="60")
 
 
 def image(tag: object, path: str = SHOP) -> Edit:
@@ -103,7 +103,9 @@ def test_edit_after_edit_comes_to_what_a_whole_pass_makes_of_it(
     own: Rested, asked: Asked, tmp_path: Path, capfd: pytest.CaptureFixture[str], waits: bool
 ) -> None:
     if waits:
-        own.fleet.commit({**HUGE, "workloads/prod/broken.yaml": "kind: ["})
+        own.fleet.commit(
+            {**HUGE, **rayservice("jobs", "vast", workers=9, cpu="60"), "workloads/prod/broken.yaml": "kind: ["}
+        )
         at_rest(own, 12)
     asked.told.clear()
     for minute, (name, edit) in enumerate(IN_TURN.items(), 20):
@@ -120,6 +122,7 @@ def test_edit_after_edit_comes_to_what_a_whole_pass_makes_of_it(
         assert told[0] == told[1], name
         assert "  Update " in told[0][2]
         assert ("prod/huge" in told[0][3] and "broken.yaml:1:" in told[0][3]) == waits
+        assert (", let wait 2 groups\n" in told[0][2]) == waits, name
         assert isinstance(own.passed(minute), Spared), name
     assert asked.told == [True] * len(IN_TURN)
 

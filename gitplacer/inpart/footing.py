@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitplacer.atrest import waiting
 from gitplacer.explain import PlanView, said_of_snapshots
 from gitplacer.inputs import Inputs
 from gitplacer.model.workload import total_requests
@@ -25,7 +26,8 @@ class Footing:
     `files` are the source files of each group, those that it shares included, sorted, and `platform` the groups that are on every cluster.
     `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
-    in which words count all the same, and `claimed` the clusters where room is kept for somebody who waits.
+    in which words count all the same, and `claimed` the clusters where room is kept for somebody who waits. `waiting` are those who wait, by id,
+    with what commits say of them.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -35,6 +37,7 @@ class Footing:
     snapshots: str
     unread: frozenset[str]
     claimed: frozenset[str]
+    waiting: Mapping[str, str]
 
 
 def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
@@ -48,7 +51,8 @@ def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
     platform = frozenset(group.id for group in snapshot.groups.values() if group.unit == PLATFORM)
     unread = snapshot.source.broken_files
     claimed = frozenset(decision.claim.cluster for decision in view.plan.decisions if decision.claim is not None)
-    return Footing(files, platform, _cluster_files(snapshot), _left(view), said_of_snapshots(view), unread, claimed)
+    said = said_of_snapshots(view)
+    return Footing(files, platform, _cluster_files(snapshot), _left(view), said, unread, claimed, waiting(view))
 
 
 def _is_plain(snapshot: Snapshot) -> bool:

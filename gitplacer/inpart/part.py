@@ -1,5 +1,8 @@
 """
 The part of a fleet that an edit concerns: the clusters where its groups are, with all that is on them.
+
+Who waits is on no cluster, and comes to none by an edit that takes nothing away. A commit tells of him in words that are known; whoever shows him wants to
+see his files.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ class Part:
     """
     The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
     are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
-    group of the part.
+    group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id.
     """
 
     inputs: Inputs
@@ -31,12 +34,13 @@ class Part:
     resting: Mapping[str, Decision]
     known: Mapping[str, Decision]
     clusters: frozenset[str]
+    waiting: Mapping[str, str]
 
 
-def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[str]) -> Part | None:
+def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[str], *, shown: bool) -> Part | None:
     """
-    The clusters of edited groups with all that is on them; None where a file is not a group's, a group not one that simply stays, or what is
-    inside cannot be told from what is not by its files.
+    The clusters of edited groups with all that is on them and, if they are to be `shown`, those who wait; None where a file is not a group's, a
+    group not one that simply stays, or what is inside cannot be told from what is not by its files.
     """
     known = {decision.group: decision for decision in base.decisions}
     of_edited = {group for group, files in footing.files.items() if not edited.isdisjoint(files)}
@@ -52,7 +56,8 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
         return None
     there = _on(clusters, base.decisions, footing.platform)
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
-    resting = {d.group: d for d in unplaced if d.group not in there}
+    away = set() if shown else footing.waiting.keys() - waiting
+    resting = {d.group: d for d in unplaced if d.group not in there and not (d.group in away and _simply_waits(d))}
     inside = {*there, *resting}
     others = {path for group, files in footing.files.items() if group not in inside for path in files}
     others |= {file for name, file in footing.clusters.items() if name not in clusters}
@@ -68,6 +73,7 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
         resting=resting,
         known={group: known[group] for group in inside},
         clusters=clusters,
+        waiting={group: said for group, said in footing.waiting.items() if group not in inside},
     )
 
 

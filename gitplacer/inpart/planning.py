@@ -53,17 +53,25 @@ def planned_in_part(
     memo: Memo,
     ledgers: LedgerCache,
     with_candidates: Verdicts | bool = OUTGROWN,
+    shown: bool = True,
 ) -> InPart | None:
     """
     The plan of a source with a `change` that it did not have when `base` was planned from otherwise equal inputs and found nothing to do; None
-    where a part of the fleet does not tell. `with_candidates` is as for `hydrate`.
+    where a part of the fleet does not tell. `with_candidates` is as for `hydrate`; `shown`: whether the plan is, so that its view has to know who waits.
     """
     edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else frozenset[str]()
-    part = part_of(inputs, base, footing, edited) if edited else None
+    part = part_of(inputs, base, footing, edited, shown=shown) if edited else None
     if part is None:
         return None
     try:
-        made = hydrate(part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting)
+        made = hydrate(
+            part.inputs,
+            memo=memo,
+            ledgers=ledgers,
+            with_candidates=with_candidates,
+            resting=part.resting,
+            waiting=part.waiting,
+        )
     except Rejected:
         return None  # which is to be told of the whole
     asked = _asked_more(made, part) if _is_quiet(made, part, base) else None

@@ -23,7 +23,7 @@ from gitplacer.source.files import Memo
 from gitplacer.tree import Tree
 
 _STANDING = (Action.KEEP, Action.HOLD)
-"""What becomes of groups of which a commit says nothing."""
+"""What becomes of groups of which a commit says nothing. Of those who wait it tells, in words that are known."""
 
 
 def step_of(found: InPart, base: Baseline) -> Step | None:
@@ -33,7 +33,7 @@ def step_of(found: InPart, base: Baseline) -> Step | None:
     """
     steps, part = found.hydration.steps, found.part
     here = {d.group: d.action for d in found.hydration.view.plan.decisions if d.group in part.groups}
-    elsewhere = (d for d in base.decisions if d.group not in part.known)
+    elsewhere = (d for d in base.decisions if d.group not in part.known and d.group not in part.waiting)
     if len(steps) != 1 or Action.HOLD in here.values() or any(d.action not in _STANDING for d in elsewhere):
         return None
     wrong = any(p.severity is Severity.ERROR and p.location.file in part.edited for p in found.hydration.problems)

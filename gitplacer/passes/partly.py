@@ -40,7 +40,7 @@ def planned_partly(
         return None
     base, known = replace(kept.plan, tree=inputs.deployment), ledgers or LedgerCache()
     found = planned_in_part(
-        inputs, change, base, kept.footing, memo=memo, ledgers=known, with_candidates=False
+        inputs, change, base, kept.footing, memo=memo, ledgers=known, with_candidates=False, shown=False
     )  # as a pass asks
     step = step_of(found, base) if found is not None else None
     if found is None or step is None:

@@ -99,7 +99,7 @@ def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, hor
     if key is None or commit is None:
         return
     files = {path: pickle.dumps(each, protocol=5) for path, each in rewritables(work.inputs, hydration).items()}
-    known = _Files(files, hydration.snapshot.source.broken_files, waiting(hydration))
+    known = _Files(files, hydration.snapshot.source.broken_files, waiting(hydration.view))
     found = quiet(hydration, horizon)  # what was said just now was said at a time as well
     if found is not None:
         kept = pickle.dumps(known, protocol=5)
