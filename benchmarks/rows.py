@@ -77,7 +77,11 @@ def watch(fleet: Fleet, size: Size) -> Sample:
         fleet.command("reconcile")
     command = [sys.executable, "-m", "benchmarks.watch", "--on", str(fleet.folder), "--pushes", str(PUSHES), "--json"]
     told = json.loads(run(command, fleet.environment))
-    more = (("slowest", told["slowest"]), ("seconds for a comment", told["comment"]))
+    more = (
+        ("slowest", told["slowest"]),
+        ("seconds until the controller is idle", told["ended"]),
+        ("seconds for a comment", told["comment"]),
+    )
     return Sample(Spent(told["seconds"], told["cpu"], told["mib"]), told["floor"], more)
 
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gitplacer.belief import DOUBTED, EARLIER
-from gitplacer.commits import LISTED
-from gitplacer.explain import PlanView, cluster_change, sentence
+from gitplacer.explain import cluster_change, sentence
 from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, told_apart
 from gitplacer.inputs import Inputs
@@ -43,12 +42,6 @@ def rewritables(inputs: Inputs, hydration: Hydration) -> Mapping[str, Rewritable
         return {}
     reader = _Reader(hydration)
     return {path: found for decision in hydration.view.plan.decisions for path, found in reader.files_of(decision)}
-
-
-def waiting(view: PlanView) -> Mapping[str, str]:
-    """The groups that wait, of which every commit tells, by id: the first with what is said of them."""
-    found = [decision for decision in view.plan.decisions if decision.action is Action.WAIT]
-    return {d.group: sentence(d, view) if number < LISTED else "" for number, d in enumerate(found)}
 
 
 def _is_doubted(path: str) -> bool:

@@ -174,10 +174,18 @@ def rest_message(
     subject = ", ".join(parts) or "update records"
     told = {d.group: d for d in decisions if d.action in dict(_VERBS)}
     groups = sorted([*told, *waiting])
-    said = {group: sentence(told[group], view) if group in told else waiting[group] for group in groups[:LISTED]}
-    lines = _listed(groups, said)
+    words = {group: sentence(told[group], view) if group in told else waiting[group] for group in groups[:LISTED]}
+    lines = _listed(groups, words)
     lines += [f"- cluster {outcome.cluster} {cluster_change(outcome)}" for outcome in changed]
     return subject[0].upper() + subject[1:], "\n".join(lines), []
+
+
+def who_waits(view: PlanView) -> Mapping[str, str]:
+    """The groups that wait, of which every commit tells, by id: the first with what is said of them."""
+    from gitplacer.explain import sentence
+
+    found = [decision for decision in view.plan.decisions if decision.action is Action.WAIT]
+    return {d.group: sentence(d, view) if number < LISTED else "" for number, d in enumerate(found)}
 
 
 def updates_message(updated: Mapping[str, str], waiting: Mapping[str, str]) -> tuple[str, str, list[str]]:

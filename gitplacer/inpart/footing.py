@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitplacer.atrest import waiting
+from gitplacer.commits import who_waits
 from gitplacer.explain import PlanView, said_of_snapshots
 from gitplacer.inputs import Inputs
 from gitplacer.model.workload import total_requests
@@ -52,7 +52,7 @@ def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
     unread = snapshot.source.broken_files
     claimed = frozenset(decision.claim.cluster for decision in view.plan.decisions if decision.claim is not None)
     said = said_of_snapshots(view)
-    return Footing(files, platform, _cluster_files(snapshot), _left(view), said, unread, claimed, waiting(view))
+    return Footing(files, platform, _cluster_files(snapshot), _left(view), said, unread, claimed, who_waits(view))
 
 
 def _is_plain(snapshot: Snapshot) -> bool:

@@ -7,8 +7,9 @@ see his files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from gitplacer.comparison import Baseline
 from gitplacer.inpart.footing import Footing
@@ -96,20 +97,20 @@ def _cut(inputs: Inputs, base: Baseline, others: set[str], clusters: frozenset[s
     """The inputs without some files of the source, and without what is of other clusters and groups elsewhere."""
     away = base.states.keys() - clusters
     root = base.fleet.deployment.root + "/"
-
-    def is_kept(path: str) -> bool:
-        if path.startswith(root):
-            return path[len(root) :].partition("/")[0] not in away
-        folder, _, rest = path.partition("/")
-        return folder != RECORDS or rest.removesuffix(".yaml") in groups
-
+    records = {f"{RECORDS}/{group}.yaml" for group in groups}
+    deployed = inputs.deployment.entries
+    kept = (
+        path[len(root) :].partition("/")[0] not in away if path.startswith(root)
+        else path in records or not path.startswith(f"{RECORDS}/") for path in deployed
+    )  # fmt: skip
     return replace(
         inputs,
-        source=_only(inputs.source, lambda path: path not in others),
-        capacity=_only(inputs.capacity, lambda path: stem(path) not in away),
-        deployment=_only(inputs.deployment, is_kept),
+        source=_only(inputs.source, (path not in others for path in inputs.source.entries)),
+        capacity=_only(inputs.capacity, (stem(path) not in away for path in inputs.capacity.entries)),
+        deployment=_only(inputs.deployment, kept),
     )
 
 
-def _only(tree: Tree, kept: Callable[[str], bool]) -> Tree:
-    return Tree({path: entry for path, entry in tree.entries.items() if kept(path)}, tree.blobs)
+def _only(tree: Tree, kept: Iterable[bool]) -> Tree:
+    """A tree without some of its files: of each, in turn, whether it is kept."""
+    return Tree(dict(compress(tree.entries.items(), kept)), tree.blobs)

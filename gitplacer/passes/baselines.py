@@ -19,10 +19,11 @@ from functools import partial
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part
-from gitplacer.model.decision import Action, Finding, Reason
+from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes.basekeys import base_at, base_key, keep_base
+from gitplacer.passes.sparsely import pickled
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.runners.meanwhile import Meanwhile
 from gitplacer.source.edited import Change
@@ -140,7 +141,7 @@ def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: Ledge
 def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon, *, knows_outgrown: bool) -> bytes:
     """What is to be remembered of a plan in which nothing happens."""
     footing = footing_of(inputs, made.view)  # which asks for the time too
-    return pickle.dumps(Kept(horizon.instant, horizon.until, bare, footing, knows_outgrown), protocol=5)
+    return _written(Kept(horizon.instant, horizon.until, bare, footing, knows_outgrown))
 
 
 def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon, place: str) -> None:
@@ -165,13 +166,29 @@ def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizo
 def keep(memo: Memo, inputs: Inputs, tree: str, place: str, kept: Kept) -> None:
     """Keep what is known of the plan of a base at rest at a fleet's own place."""
     if (key := base_key(inputs, tree)) is not None:
-        keep_base(memo, place, key, pickle.dumps(kept, protocol=5))
+        text = _written(kept)
+        keep_base(memo, place, key, text)
+        _lately[:] = [(text, kept)]
 
 
 def recalled(memo: Memo, key: str, now: datetime, place: str = "") -> Kept | None:
     """What would be planned at this time, if that is known: by a plan that was asked for, or by the last pass that kept it at a place."""
-    kept = memo.recall_text(key)
-    if kept is None and place:
-        kept = base_at(memo, place, key)
-    found = pickle.loads(kept) if kept is not None else None
+    text = memo.recall_text(key)
+    if text is None and place:
+        text = base_at(memo, place, key)
+    found = _read(text) if text is not None else None
     return found if isinstance(found, Kept) and found.holds(now) else None
+
+
+_lately: list[tuple[bytes, object]] = []
+"""What was read or kept last, and as which bytes: who makes one pass after another has it at hand."""
+
+
+def _written(kept: Kept) -> bytes:
+    return pickled(kept, (Decision, Finding))
+
+
+def _read(text: bytes) -> object:
+    if not _lately or _lately[0][0] != text:
+        _lately[:] = [(text, pickle.loads(text))]
+    return _lately[0][1]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gitplacer.commits import updates_message, whole_message
+from gitplacer.commits import updates_message, who_waits, whole_message
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
 from gitplacer.passes.basekeys import base_at, base_key, keep_base, place_of
 from gitplacer.passes.opening import Work
@@ -93,13 +93,13 @@ def _files_key(work: Work, folder: str) -> str:
 
 def remember_rest(memo: Memo, work: Work, folder: str, hydration: Hydration, horizon: Horizon) -> None:
     """Keep, of a pass that had nothing to do, what later ones need that write manifests again."""
-    from gitplacer.atrest import rewritables, waiting  # which takes a while; who has planned has it already
+    from gitplacer.atrest import rewritables  # which takes a while; who has planned has it already
 
     key, commit = rest_key(work, folder), work.inputs.commit
     if key is None or commit is None:
         return
     files = {path: pickle.dumps(each, protocol=5) for path, each in rewritables(work.inputs, hydration).items()}
-    known = _Files(files, hydration.snapshot.source.broken_files, waiting(hydration.view))
+    known = _Files(files, hydration.snapshot.source.broken_files, who_waits(hydration.view))
     found = quiet(hydration, horizon)  # what was said just now was said at a time as well
     if found is not None:
         kept = pickle.dumps(known, protocol=5)
