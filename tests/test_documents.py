@@ -738,6 +738,12 @@ def test_the_value_of_a_document_that_was_kept_comes_back_when_it_is_asked_for(m
     parsed = document_of("apiVersion: a/b\nkind: c\nmetadata: {name: m}\nd: [1]\n").parsed
     parsed.made.update(made)
     again = pickle.loads(pickle.dumps(parsed))
+    twice = pickle.loads(pickle.dumps(again))
+    assert "made" not in twice.__dict__ and "value" not in twice.__dict__
+    assert twice.made == made
+    again.made["more"] = "later"
+    assert pickle.loads(pickle.dumps(again)).made == again.made == {**made, "more": "later"}
+    del again.made["more"]
     assert again.made == made and again.says == ("a/b", "c") and again.metadata == {"name": "m"}
     assert "value" not in vars(again)
     twice = pickle.loads(pickle.dumps(again))  # as it came

@@ -45,7 +45,7 @@ goes by its values, so one that is all `[1,1,1` is refused before it is read to 
 BOM = "\ufeff"
 _LFS = "version https://git-lfs.github.com/spec/"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_LATE = "late"
+_LATE, _MADE = "late", "made_late"
 _LONG = 8192
 """Bytes of a pickled value from which on it is packed."""
 _PICKLE = b"\x80\x05"
@@ -76,8 +76,9 @@ class ParsedDocument:
     (`documents.sections`). `nulls`: whether there may be a null in the value, at any depth.
     The value is not to be changed.
 
-    A pickle brings back what was made of it and what it says it is, and the value only when somebody asks for that: the values of a thousand
-    snapshots are a hundred MiB that nobody looks at again, and of most manifests a pass needs no more than their facts.
+    A pickle brings back what it says it is, and the value and what was made of it only when somebody asks for that: the values of a thousand
+    snapshots are a hundred MiB that nobody looks at again, a plan in part needs the nodes of few of them, and of most manifests a pass needs no more than
+    their facts.
     """
 
     value: dict[str, Any]
@@ -93,7 +94,9 @@ class ParsedDocument:
         What was made of the value, by whoever makes the same of it again. It is known as long as the document is, and goes wherever that
         goes: into the cache what was made of it by whoever parsed it.
         """
-        return {}
+        late = self.__dict__.pop(_MADE, None)
+        found: dict[object, Any] = pickle.loads(late) if late is not None else {}
+        return found
 
     @cached_property
     def says(self) -> tuple[Any, Any]:
@@ -111,12 +114,13 @@ class ParsedDocument:
         return self.value.get("sops")
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__
-        if _LATE in state:
-            return state
-        late = _packed(pickle.dumps(self.value, protocol=5))
-        kept = {name: kept for name, kept in state.items() if name != "value"}
-        return {**kept, "says": self.says, "metadata": self.metadata, "sops": self.sops, _LATE: late}
+        state = {name: kept for name, kept in self.__dict__.items() if name not in ("value", "made")}
+        if made := self.__dict__.get("made"):
+            state[_MADE] = pickle.dumps(made, protocol=5)
+        if _LATE not in state:
+            late = _packed(pickle.dumps(self.value, protocol=5))
+            state |= {"says": self.says, "metadata": self.metadata, "sops": self.sops, _LATE: late}
+        return state
 
     if not TYPE_CHECKING:
 
