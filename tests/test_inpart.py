@@ -42,6 +42,7 @@ from tests.stories import FLEET, Story, cluster, decisions, policy, rayjob, rays
 from tests.test_order import aged
 from tests.test_reconcile import made
 from tests.test_reconcile import quiet as silently
+from tests.test_relocation import applied_by
 
 COMMIT = "b" * 40
 
@@ -322,6 +323,43 @@ def test_where_room_is_kept_for_who_waits_it_is_planned_whole() -> None:
     both = {path: rest.story.source[path].replace("image: ray", "image: ray:2") for path in (shop, waits)}
     assert carried_out(rest, {shop: both[shop]}, in_words=True) is not None
     assert rest.edited(both)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("group", "in_part"), [("web/shop", True), ("jobs/huge", False), ("jobs/train", False), ("web/gone", False)]
+)
+def test_where_pods_are_seen_that_are_not_to_be_there_it_is_planned_whole(group: str, in_part: bool) -> None:
+    """Of who waits, is elsewhere or is gone: whoever does not know him takes his pods for somebody's that stay."""
+    story = fleet()
+    assert settled(story)
+    shown = f"{{name: {group}, phase: Running, ready: true, pods: [{{role: worker/gpu, node: n1}}]}}"
+    more = f"applied: {{workloads: {applied_by(story, 'a')}}}\ngroups: [{shown}]\n"
+    story.capacity |= snapshot("a", "n1 16 64Gi 4", at=story.now, more=more)
+    rest = at_rest(story)
+    assert told(rest, SHOP, "replicas: 1", "replicas: 2") is in_part
+    assert told(rest, TRAIN, "image: ray", "image: ray:2"), "on another cluster"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_is_shared_with_who_waits_is_published_by_a_whole_pass(shared: bool) -> None:
+    """It would be the app's own if nobody else were there. Who is shown the plan sees those who wait, so that tells."""
+    named, waits = "image: ray, envFrom: [{configMapRef: {name: settings}}]", "workloads/web/vast.yaml"
+    story = fleet(rayservice("web", "vast", workers=30))
+    for path in (SHOP, waits) if shared else (SHOP,):
+        story.source[path] = story.source[path].replace("image: ray", named)
+    story.source["workloads/web/settings.yaml"] = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: web}\n"
+    )
+    rest = at_rest(story)
+    assert {d.group for d in rest.base.decisions if not d.after} == {"jobs/huge", "web/vast"}
+    assert told(rest, SHOP, "image: ray", "image: ray:2")
+    inputs = replace(
+        story, source={**story.source, SHOP: story.source[SHOP].replace("image: ray", "image: ray:2")}
+    ).inputs()
+    change, plan = Change.between(rest.before.source, inputs.source), partial(planned_in_part, memo=story.memory)
+    assert rest.footing is not None
+    part = plan(inputs, change, rest.base, rest.footing, ledgers=LedgerCache(), with_candidates=False, shown=False)
+    assert (part is None) == shared
 
 
 def test_whoever_waits_and_asks_for_no_less_waits_on() -> None:

@@ -26,8 +26,8 @@ class Footing:
     `files` are the source files of each group, those that it shares included, sorted, and `platform` the groups that are on every cluster.
     `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
-    in which words count all the same, and `claimed` the clusters where room is kept for somebody who waits. `waiting` are those who wait, by id,
-    with what commits say of them.
+    in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
+    be there. `waiting` are those who wait, by id, with what commits say of them.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -36,7 +36,7 @@ class Footing:
     left: Mapping[str, Mapping[str, int]]
     snapshots: str
     unread: frozenset[str]
-    claimed: frozenset[str]
+    contested: frozenset[str]
     waiting: Mapping[str, str]
 
 
@@ -50,9 +50,10 @@ def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
     files = {g.id: tuple(sorted({m.path for m in (*g.members, *g.shared)})) for g in snapshot.groups.values()}
     platform = frozenset(group.id for group in snapshot.groups.values() if group.unit == PLATFORM)
     unread = snapshot.source.broken_files
-    claimed = frozenset(decision.claim.cluster for decision in view.plan.decisions if decision.claim is not None)
     said = said_of_snapshots(view)
-    return Footing(files, platform, _cluster_files(snapshot), _left(view), said, unread, claimed, who_waits(view))
+    return Footing(
+        files, platform, _cluster_files(snapshot), _left(view), said, unread, _contested(view), who_waits(view)
+    )
 
 
 def _is_plain(snapshot: Snapshot) -> bool:
@@ -79,6 +80,13 @@ def _cluster_files(snapshot: Snapshot) -> dict[str, str]:
         number[file] += 1
     counts = snapshot.source.document_counts
     return {name: file for name, file in clusters.items() if counts.get(file) == number[file]}
+
+
+def _contested(view: PlanView) -> frozenset[str]:
+    there = {(decision.group, name) for decision in view.plan.decisions for name in decision.after}
+    shown = ((group.name, name) for name, capacity in view.snapshot.capacity.items() for group in capacity.groups)
+    claimed = (decision.claim.cluster for decision in view.plan.decisions if decision.claim is not None)
+    return frozenset({*claimed, *(name for group, name in shown if (group, name) not in there)})
 
 
 def _left(view: PlanView) -> dict[str, dict[str, int]]:

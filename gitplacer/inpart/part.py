@@ -53,7 +53,7 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
     if not all(_simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
         return None
     clusters = frozenset(name for group in groups for name in known[group].after)
-    if not clusters <= footing.clusters.keys() or clusters & footing.claimed:
+    if not clusters <= footing.clusters.keys() or clusters & footing.contested:
         return None
     there = _on(clusters, base.decisions, footing.platform)
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)

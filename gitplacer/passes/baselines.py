@@ -189,6 +189,8 @@ def _written(kept: Kept) -> bytes:
 
 
 def _read(text: bytes) -> object:
-    if not _lately or _lately[0][0] != text:
-        _lately[:] = [(text, pickle.loads(text))]
-    return _lately[0][1]
+    known = next(iter(_lately), None)
+    if known is None or known[0] != text:
+        known = text, pickle.loads(text)
+        _lately[:] = [known]
+    return known[1]
