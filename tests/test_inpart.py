@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
@@ -189,6 +190,31 @@ def drawn(lot: Random) -> Story:
     return story
 
 
+def running(rest: AtRest, lot: Random) -> Story:
+    """The same fleet when its clusters tell of what they run: some of the groups that are there, with some of their pods, on any nodes."""
+    story = replace(rest.story, capacity=dict(rest.story.capacity))
+    for path, text in rest.story.capacity.items():
+        told = yaml.safe_load(text)
+        name, nodes = told["metadata"]["name"], len(told["nodes"])
+        there = [d.group for d in rest.base.decisions if name in d.after and lot.random() < 0.7]
+        told |= {
+            "groups": [seen(group, nodes, lot) for group in there],
+            "observedAt": f"{story.now:%Y-%m-%dT%H:%M:%SZ}",
+        }
+        if lot.random() < 0.9:
+            told["applied"] = {"workloads": applied_by(story, name)}
+        story.capacity[path] = yaml.safe_dump(told)
+    return story
+
+
+def seen(group: str, nodes: int, lot: Random) -> dict[str, object]:
+    roles = [role for role in ("head", "worker/gpu", "submitter") for _ in range(lot.randint(0, 2))]
+    since = {"pendingSince": "2026-01-02T03:00:00Z"}
+    pods = [{"role": role, **({"node": f"n{lot.randrange(nodes)}"} if lot.random() < 0.8 else since)} for role in roles]
+    phase = lot.choice(["Running", "Running", "Pending", "Succeeded"])
+    return {"name": group, "phase": phase, "ready": lot.random() < 0.7, "pods": pods}
+
+
 def one_more(text: str, lot: Random) -> str:
     more = lot.randint(1, 3)
     return re.sub(r"([rR]eplicas): (\d+)", lambda found: f"{found[1]}: {int(found[2]) + more}", text)
@@ -211,6 +237,9 @@ def test_a_part_tells_what_the_whole_does() -> None:
     for seed in range(140):
         lot = Random(seed)
         rest = settled(drawn(lot))
+        if rest is not None and seed % 2:
+            rest = settled(running(rest, lot))
+            counts["running"] += rest is not None
         if rest is None:
             continue
         counts["at rest"] += 1
@@ -235,6 +264,7 @@ def test_a_part_tells_what_the_whole_does() -> None:
             rest = then or rest
     assert counts["in part"] >= 60, counts
     assert counts["published"] >= 50, counts
+    assert counts["running"] >= 40, counts
     assert counts["waiting beside"] >= 20, counts
     assert counts["published beside"] >= 15, counts
 
