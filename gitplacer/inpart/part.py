@@ -57,8 +57,8 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
         return None
     there = _on(clusters, base.decisions, footing.platform)
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
-    away = set() if shown else footing.waiting.keys() - waiting
-    resting = {d.group: d for d in unplaced if d.group not in there and not (d.group in away and _simply_waits(d))}
+    left_out = set() if shown else {d.group for d in base.decisions if _simply_waits(d)} - waiting
+    resting = {d.group: d for d in unplaced if d.group not in there and d.group not in left_out}
     inside = {*there, *resting}
     others = {path for group, files in footing.files.items() if group not in inside for path in files}
     others |= {file for name, file in footing.clusters.items() if name not in clusters}

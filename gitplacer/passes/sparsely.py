@@ -2,7 +2,7 @@
 Values as bytes, of which most say little: what a dataclass has by default is not written.
 
 The plan of a fleet is ten thousand decisions, nearly all of which say that a group stays where it is. Pickled as they are each has thirty
-fields; so it takes three times as long.
+fields, and that takes twice as long.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def pickled(value: object, kinds: Iterable[type]) -> bytes:
-    """Any value, for `pickle.loads`; dataclasses of some kinds in it, which have several fields without a default, are short where they can be."""
+    """Any value, for `pickle.loads`; dataclasses of some kinds in it, each of several fields, are short where they can be."""
     into = io.BytesIO()
     pickler = pickle.Pickler(into, protocol=5)
     pickler.dispatch_table = {**copyreg.dispatch_table, **{kind: _reducer(kind) for kind in kinds}}
