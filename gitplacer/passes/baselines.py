@@ -23,6 +23,7 @@ from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes.basekeys import base_at, base_key, keep_base
+from gitplacer.passes.seats import ledgers_beside
 from gitplacer.passes.sparsely import pickled
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.runners.meanwhile import Meanwhile
@@ -85,7 +86,7 @@ class BasePlan:
         self._made = partial(_made, inputs, source, memo, ledgers)
         self._meanwhile: Meanwhile | None = None
         if self._known is None and FEWEST <= len(inputs.source) <= MOST:
-            told = Meanwhile(lambda: pickle.dumps(_made(inputs, source, memo.forked(), LedgerCache()), protocol=5))
+            told = Meanwhile(lambda: pickle.dumps(_apart(inputs, source, memo.forked()), protocol=5))
             self._meanwhile = told if told.is_begun else None  # else the ledgers are shared
 
     @property
@@ -122,6 +123,11 @@ class _Made:
     plan: Baseline
     changes: Changes
     kept: bytes | None
+
+
+def _apart(inputs: Inputs, source: Callable[[], Tree], memo: Memo) -> _Made:
+    """The same in a process of its own, which shares no ledgers."""
+    return _made(inputs, source, memo, ledgers_beside(memo))
 
 
 def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> _Made:

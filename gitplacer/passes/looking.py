@@ -21,6 +21,7 @@ from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.baselines import BasePlan
 from gitplacer.passes.counting import Counting
 from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
+from gitplacer.passes.seats import ledgers_beside
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
 from gitplacer.problems import Rejected
@@ -58,7 +59,7 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
         source = stack.enter_context(opened_source(settings, memo, work_tree=work_tree, counting=counting))
         deployment = deployments.of(source.spec)
         progress("planning")
-        yield Looked(source, inputs_of(settings, source, deployment), memo, deployment)
+        yield Looked(source, inputs_of(settings, source, deployment), memo, deployment, ledgers_beside(memo))
         memo.save()
 
 

@@ -19,6 +19,7 @@ from gitplacer.passes.basekeys import base_key, place_of
 from gitplacer.passes.baselines import Kept, keep, recalled
 from gitplacer.passes.opening import Work
 from gitplacer.passes.quiet import Quiet, earlier
+from gitplacer.passes.seats import ledgers_beside
 from gitplacer.passes.touching import AtRest, Touch, changed_since, keep_rest
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.source.files import Memo
@@ -38,7 +39,7 @@ def planned_partly(
     kept = recalled(memo, key, inputs.now, place) if key is not None else None
     if kept is None or kept.footing is None:
         return None
-    base, known = replace(kept.plan, tree=inputs.deployment), ledgers or LedgerCache()
+    base, known = replace(kept.plan, tree=inputs.deployment), ledgers or ledgers_beside(memo)
     found = planned_in_part(
         inputs, change, base, kept.footing, memo=memo, ledgers=known, with_candidates=False, shown=False
     )  # as a pass asks

@@ -305,10 +305,11 @@ def _passed(
 ) -> Outcome:
     """A pass on what is open. `horizon` notes how long what comes of it stands."""
     from gitplacer.hydrate import hydrate  # which takes a while; a pass that is spared does without
+    from gitplacer.passes.seats import ledgers_beside
 
     deployment = work.deployment
     inputs = replace(work.inputs, now=horizon.now) if horizon is not None else work.inputs
-    hydration = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=False)
+    hydration = hydrate(inputs, memo=memo, ledgers=ledgers or ledgers_beside(memo), with_candidates=False)
     memo.save()
     if consent is not None:
         consent(hydration, work)

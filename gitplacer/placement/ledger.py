@@ -435,15 +435,17 @@ class Ledger:
         sure: bool = False,
         lucky: bool = False,
         by_machines: bool = False,
+        known: Packing | None = None,
     ) -> bool:
         """
         Take the room of a group that the deployment repo says is here: what the snapshot shows of it is taken
         already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more. `sure`: it was
         promised room in every order, which holds for as long as it finds room without machines that are to be added. `by_machines`:
         it was placed on the strength of such machines, which it keeps for as long as it takes luck to do without.
+        `known` is what `fit` is known to find for what is missing, on machines that are there.
         """
         missing = () if finished else self.not_seen(group_id, gang)
-        packing = self.fit(missing, scale_up=False) if missing else Packing(())
+        packing = known or (self.fit(missing, scale_up=False) if missing else Packing(()))
         sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
             packing = self._placed_with_more(missing)

@@ -21,6 +21,7 @@ from gitplacer.machines import Catalogue
 from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
+from gitplacer.placement.seating import NoSeats, Seats
 
 PASSES = 32
 """After about so many a ledger is opened anew, whatever has happened."""
@@ -67,9 +68,13 @@ class Opening:
 
 
 class LedgerCache:
-    """Ledgers by cluster, for whoever makes one pass after another. One that is empty is good for a single pass."""
+    """
+    Ledgers by cluster, for whoever makes one pass after another. One that is empty is good for a single pass. `seats` remember for other processes
+    where groups sit.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, seats: Seats | None = None) -> None:
+        self.seats = seats or NoSeats()
         self._open: dict[str, tuple[Opening, Ledger]] = {}
         """Those that were opened first come first."""
         self._asked: set[str] = set()

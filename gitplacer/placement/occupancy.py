@@ -11,11 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property, partial
-from typing import NamedTuple
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Claim, Reason
-from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.lent import lent
@@ -24,6 +22,7 @@ from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.presence import Presence
 from gitplacer.placement.reservations import NOBODY, Reservations
+from gitplacer.placement.seating import Asked, reserved
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -33,30 +32,6 @@ Placements = Mapping[str, tuple[str, ...]]
 
 Claims = Mapping[str, Claim]
 """Id of a group that waits to the room that is kept for it."""
-
-
-class _Asked(NamedTuple):
-    """What a ledger is asked for by a placed group, as for `Ledger.reserve_placed`."""
-
-    group: str
-    gang: Gang
-    finished: bool
-    scale_up: bool
-    sure: bool
-    lucky: bool
-    by_machines: bool
-
-    def reserved(self, ledger: Ledger) -> bool:
-        """Take it; whether there was room for all of it."""
-        return ledger.reserve_placed(
-            self.group, self.gang, finished=self.finished, scale_up=self.scale_up, sure=self.sure, lucky=self.lucky,
-            by_machines=self.by_machines,
-        )  # fmt: skip
-
-
-def _reserved(asked: Iterable[_Asked], ledger: Ledger) -> list[str]:
-    """Take the room of groups, one after another; those that found none for all their pods."""
-    return [each.group for each in asked if not each.reserved(ledger)]
 
 
 class Occupancy:
@@ -121,7 +96,7 @@ class Occupancy:
         # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
         for order in (self._arrival, self._size):
             asked = tuple(self._asked(empty, g, cluster) for g in sorted(group_ids, key=partial(order, cluster)))
-            ledger, left_over = empty.replay(asked, partial(_reserved, asked))
+            ledger, left_over = empty.replay(asked, partial(reserved, asked, self._pass.seats))
             if not left_over:
                 break
         self._beside[cluster] = self._reserved_beside(ledger, cluster, group_ids)
@@ -222,11 +197,11 @@ class Occupancy:
             return True
         return group.unit != PLATFORM and group.policy.spec.placement.admission == "Gang"
 
-    def _asked(self, empty: Ledger, group_id: str, cluster: str) -> _Asked:
+    def _asked(self, empty: Ledger, group_id: str, cluster: str) -> Asked:
         """The room that a placed group has on a cluster, as its ledger is asked for it."""
         group = self._pass.groups.get(group_id)
         by = self._pass.taken_by(group_id, cluster)
-        return _Asked(
+        return Asked(
             group=group_id,
             gang=self._pass.held_on(group_id, cluster),
             finished=self.has_finished(empty, group_id, cluster),

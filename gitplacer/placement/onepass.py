@@ -54,6 +54,7 @@ from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.queued import Waits, no_queue
 from gitplacer.placement.scoring import Scoring
+from gitplacer.placement.seating import Seats
 from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
@@ -174,6 +175,11 @@ class Pass:
         self.effort = Effort(len(self.clusters))
         self.doubts: Doubts | None = None
         """What the last round found out against gangs on clusters where it took nothing away."""
+
+    @property
+    def seats(self) -> Seats:
+        """What remembers where groups sit."""
+        return self._ledgers.seats
 
     def _hold_together(self) -> None:
         """Hold what exchanges members with what is held."""

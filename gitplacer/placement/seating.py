@@ -1,0 +1,139 @@
+"""
+The room of those who are placed on a cluster, taken one after another.
+
+A large cluster may have a thousand groups that no snapshot shows yet, each of which is packed into ten thousand machines; and once more in every process. What
+comes of it depends on what is free there and on what their pods ask for, and on nothing else. So it is kept by the digest of these, for whoever
+takes the same room again. A cluster that is soon packed is not looked up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from gitplacer.model.workload import Gang, PodShape
+from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodes import Counts
+from gitplacer.placement.pack import Packing, Use, merged
+
+WORTH = 1_000_000
+"""Groups times machines from which on packing takes longer than to look up what came of it."""
+_COLUMNS = 4
+"""Of what is kept: the gang, its set, the machine and how many pods, for each use."""
+
+
+class Seats(Protocol):
+    """Remembers texts by digests of what they were made from. Forgetting is always allowed."""
+
+    def recall(self, digest: str) -> bytes | None: ...
+
+    def remember(self, digest: str, text: bytes) -> None: ...
+
+
+class NoSeats(Seats):
+    """Remembers nothing."""
+
+    def recall(self, digest: str) -> bytes | None:
+        return None
+
+    def remember(self, digest: str, text: bytes) -> None:
+        return None
+
+
+class Asked(NamedTuple):
+    """What a ledger is asked for by a placed group, as for `Ledger.reserve_placed`."""
+
+    group: str
+    gang: Gang
+    finished: bool
+    scale_up: bool
+    sure: bool
+    lucky: bool
+    by_machines: bool
+
+    def reserved(self, ledger: Ledger, known: Packing | None = None) -> bool:
+        """Take it; whether there was room for all of it. `known` is where it is known to sit."""
+        return ledger.reserve_placed(
+            self.group, self.gang, finished=self.finished, scale_up=self.scale_up, sure=self.sure, lucky=self.lucky,
+            by_machines=self.by_machines, known=known,
+        )  # fmt: skip
+
+    def missing(self, ledger: Ledger) -> Gang:
+        """The pods that are to sit somewhere: all that the snapshot does not show."""
+        gang = () if self.finished else ledger.not_seen(self.group, self.gang)
+        return tuple(pods for pods in gang if pods.count)
+
+
+def reserved(asked: Sequence[Asked], seats: Seats, ledger: Ledger) -> list[str]:
+    """Take the room of groups, one after another; those that found none for all their pods."""
+    if ledger.size * len(asked) < WORTH:
+        return [each.group for each in asked if not each.reserved(ledger)]
+    gangs = [each.missing(ledger) for each in asked]
+    if ledger.size * sum(map(bool, gangs)) < WORTH or any(map(ledger.minds, gangs)):
+        return [each.group for each in asked if not each.reserved(ledger)]
+    digest = _digest(ledger, gangs)
+    text = seats.recall(digest)
+    known = [] if text is None else list(_read(text, ledger, gangs))
+    found: list[Packing] = []
+    left_over = []
+    for at, (each, gang) in enumerate(zip(asked, gangs, strict=True)):
+        packing = None
+        if len(found) == at:  # where one finds no room it takes what it gets, and nobody knows where the next sit
+            sought = known[at] if at < len(known) else ledger.fit(gang, scale_up=False)
+            packing = sought if isinstance(sought, Packing) else None
+        if packing is not None:
+            found.append(packing)
+        if not each.reserved(ledger, packing):
+            left_over.append(each.group)
+    if len(found) > len(known):
+        seats.remember(digest, _written(found, gangs))
+    return left_over
+
+
+def _digest(ledger: Ledger, gangs: Sequence[Gang]) -> str:
+    """That of all on which it depends where gangs sit that mind nothing but nodes and room, one after another."""
+    free = ledger.free_on_nodes()
+    told = hashlib.sha256(repr(free.shape).encode() + free.tobytes() + ledger.columns.devices.tobytes())
+    numbers: dict[PodShape, int] = {}
+    sets = [
+        (at, numbers.setdefault(pods.shape, len(numbers)), pods.count)
+        for at, gang in enumerate(gangs)
+        for pods in merged(gang)
+    ]
+    masks: dict[int, int] = {}
+    for shape in numbers:
+        mask = ledger.nodes.admits(shape)
+        if id(mask) not in masks:  # of thousands of shapes many are admitted on the same nodes
+            masks[id(mask)] = len(masks)
+            told.update(mask.tobytes())
+        told.update(f"{masks[id(mask)]} {ledger.columns.asked(shape).tolist()}".encode())
+    told.update(repr(sets).encode())
+    return told.hexdigest()
+
+
+def _written(found: Sequence[Packing], gangs: Sequence[Gang]) -> bytes:
+    """Where the first gangs sit, as bytes."""
+    rows: list[tuple[int, int, int, int]] = [(len(found), 0, 0, 0)]
+    for at, (packing, gang) in enumerate(zip(found, gangs, strict=False)):
+        sets = {pods: k for k, pods in enumerate(merged(gang))}
+        rows += [(at, sets[use.pods], use.machine, use.count) for use in packing.uses]
+    return np.array(rows, dtype=np.int64).tobytes()
+
+
+def _read(text: bytes, ledger: Ledger, gangs: Sequence[Gang]) -> Iterator[Packing]:
+    """The same, for the gangs of which it tells."""
+    rows: Counts = np.frombuffer(text, dtype=np.int64).reshape(-1, _COLUMNS)
+    known, asked = int(rows[0, 0]), ledger.columns.asked
+    begins = np.searchsorted(rows[1:, 0], np.arange(known + 1)) + 1
+    uses = rows.tolist()
+    for at, gang in enumerate(gangs[:known]):
+        sets = merged(gang)
+        yield Packing(
+            tuple(
+                Use(machine, asked(sets[k].shape), count, sets[k])
+                for _, k, machine, count in uses[begins[at] : begins[at + 1]]
+            )
+        )
