@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 FILE = "100644"
 EXECUTABLE = "100755"
@@ -26,9 +26,8 @@ def blob_id(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\x00" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a tree says of one path: git's mode, the blob's id and its size in bytes (-1: not known)."""
+class Entry(NamedTuple):
+    """What a tree says of one path: git's mode, the blob's id and its size in bytes (-1: not known). A large tree has a hundred thousand."""
 
     mode: str
     oid: str

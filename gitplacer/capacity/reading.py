@@ -160,7 +160,7 @@ class _Read:
         """An entry with the size of its blob, so that what is too large is never read. History does not tell it."""
         if at_tip is not None and (at_tip.mode, at_tip.oid) == (entry.mode, entry.oid):
             return at_tip
-        return replace(entry, size=int(self._repository.git.run("cat-file", "-s", "--end-of-options", entry.oid)))
+        return entry._replace(size=int(self._repository.git.run("cat-file", "-s", "--end-of-options", entry.oid)))
 
     def _recent(self, history: Sequence[_Version]) -> list[_Version]:
         """The versions that can be of interest: twice the time that a jump takes to be believed, and the one before."""
