@@ -1,7 +1,7 @@
 """
 Who plays runs of the scheduler: the plain simulation, or machine code that says the same, once much is played.
 
-To load what is compiled takes as long as some ten thousand pods bound the plain way, and the first time on a machine, when it has
+To load what is compiled takes as long as some twenty thousand pods bound the plain way, and the first time on a machine, when it has
 to be compiled, as long as some hundred thousand. Few passes play so much.
 """
 
@@ -15,7 +15,7 @@ from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.patience import Patience
 from gitplacer.scheduler.simulation import Profile, Run, simulate
 
-PATIENCE = 10_000
+PATIENCE = 20_000
 """Pods bound by the plain simulation in one process, after which it looks for the other."""
 
 
