@@ -204,3 +204,15 @@ def test_the_controller_plans_it_in_part_between_whole_passes(tmp_path: Path, as
     ]
     assert asked.told == [True, True]
     assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
+
+
+def test_what_can_not_be_known_to_be_at_rest_is_not_settled(own: Rested, tmp_path: Path) -> None:
+    """A pass behind it would be remembered by nobody."""
+    edited(own, workers(0))
+    done = own.passed(20)
+    assert isinstance(done, Outcome) and done.tip is not None and done.unsettled
+    at_rest(own, 21)
+    by_hand(own, "clusters/b/workloads/jobs/shop/shop.yaml", "by hand\n", tmp_path / "clone")
+    edited(own, image("3", API))
+    done = own.passed(30)
+    assert isinstance(done, Outcome) and done.tip is not None and not done.unsettled

@@ -26,7 +26,7 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.opening import Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
-from gitplacer.passes.touching import Touch, remember_rest, rest_of, touched
+from gitplacer.passes.touching import Touch, can_be_at_rest, remember_rest, rest_of, touched
 from gitplacer.runners.crew import parsed_together, written_together
 from gitplacer.settings import Settings
 from gitplacer.tree import SUBMODULE, Changes
@@ -59,7 +59,8 @@ class Outcome:
     What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where
     none was published. `proposed` are the branches of moves that wait for consent, and `refused` says why the server did not take
     them, if it did not. `unnoted` says why promoters find no note on the tip, if they should and do not. `tips` are those of the
-    source and the capacity that it read. `attempts` counts the passes that it took.
+    source and the capacity that it read. `attempts` counts the passes that it took. `unsettled` is whether a pass behind it may find the fleet at
+    rest, which is remembered then.
     """
 
     landing: Landing
@@ -72,6 +73,7 @@ class Outcome:
     tips: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 1
     unnoted: str = ""
+    unsettled: bool = False
 
 
 class Consent(Protocol):
@@ -180,7 +182,7 @@ def _computed(
     consent: Consent | None,
     ledgers: LedgerCache | None,
 ) -> Outcome:
-    """A whole pass; what it comes to is remembered, if it has nothing to do."""
+    """A whole pass; what it comes to is remembered, if it has nothing to do. Of one that has published only another can tell whether all is done."""
     horizon = Horizon(settings.now)
     key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
     done = _passed(settings, memo, work, progress, consent, ledgers, horizon)
@@ -190,7 +192,7 @@ def _computed(
         remember_rest(memo, work, settings.folder, done.hydration, horizon)
         _remember_base(memo, work, settings.folder, done.hydration, horizon)
         memo.save()
-    return done
+    return replace(done, unsettled=done.landing is Landing.PUBLISHED and not done.proposed and can_be_at_rest(work))
 
 
 def _remember_base(memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon) -> None:

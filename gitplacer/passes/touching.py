@@ -74,16 +74,18 @@ class Touch:
     landed: Callable[[str], None]
 
 
-def rest_key(work: Work, folder: str) -> str | None:
-    """
-    The digest of all that a pass depends on but its time, and the source; None where somebody has a hand in the deployment repo, or where it
-    is not told by ids.
-    """
+def can_be_at_rest(work: Work) -> bool:
+    """Whether a pass that has nothing to do is remembered: not where somebody has a hand in the deployment repo, or where it is not told by ids."""
     inputs = work.inputs
     others = inputs.foreign or inputs.reverted or inputs.merged or inputs.uncounted or work.deployment.proposals
-    if inputs.commit is None or inputs.deployment_commit is None or inputs.trusted is not None or others:
+    return inputs.commit is not None and inputs.trusted is None and not others
+
+
+def rest_key(work: Work, folder: str) -> str | None:
+    """The digest of all that a pass depends on but its time, and the source; None where nothing is remembered, or published yet."""
+    if not can_be_at_rest(work) or work.inputs.deployment_commit is None:
         return None
-    return digest_of("rest", folder, told_of(replace(inputs, commit=None)))
+    return digest_of("rest", folder, told_of(replace(work.inputs, commit=None)))
 
 
 def _files_key(work: Work, folder: str) -> str:
