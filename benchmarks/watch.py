@@ -5,7 +5,7 @@ How long it takes from a hint, as a webhook gives it, until a pushed RayJob is c
     python -m benchmarks.watch --gangs 50 --clusters 5 --nodes 50 --pushes 3      # the short form that CI runs
 
 The controller runs as it does for a user, in this process, on real repos: each push adds a RayJob, gives the hint, and waits for the
-commit to be visible, and for the controller to have done what comes after. With `--on FOLDER` it runs on a fleet that is placed there already (`source`, `deployment.git`), and each push
+commit to be visible, and for the controller to have done what comes after: behind a whole pass that is a pass which settles. With `--on FOLDER` it runs on a fleet that is placed there already (`source`, `deployment.git`), and each push
 gives a RayJob another image instead, or, by turns, a comment. The floor is what git's own tools take to read the source's tree and to commit one file. The memory is that of
 the process after the first pass and at the end.
 """
@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 from benchmarks import generate
@@ -35,6 +36,9 @@ from gitplacer.controller.turns import Turn
 from gitplacer.runners.isolated import IsolatedParser
 from gitplacer.settings import settings
 
+FULL = timedelta(hours=1)
+"""Between passes that nobody asks for."""
+
 
 class Ends(Silent):
     """Hands out turns as they end."""
@@ -44,6 +48,11 @@ class Ends(Silent):
 
     def ended(self, turn: Turn) -> None:
         self.turns.put(turn)
+
+    def settled(self, turn: Turn) -> None:
+        """Wait for the pass that follows a turn at once, if one does."""
+        if turn.next_at - turn.started < timedelta(seconds=turn.seconds) + FULL / 2:
+            self.turns.get()
 
 
 def resident() -> float:
@@ -121,14 +130,16 @@ def measured(
     """Push and hint, again and again; the cache is in the folder."""
     os.environ["GITPLACER_CACHE"] = str(folder / "cache")
     ends, found = Ends(), Measured()
-    pace = Pace(interval=3600, full=3600, batch=0)
+    pace = Pace(interval=FULL.total_seconds(), full=FULL.total_seconds(), batch=0)
     chosen = settings(str(source), deployment=str(deployment))
     parser = IsolatedParser()
     controller = Controller(chosen, draw=lambda: 0.5, pace=pace, observers=[ends], parser=parser.parse)
     gc.disable()  # as the command line does
     runs = threading.Thread(target=controller.run, daemon=True)
     runs.start()
-    found.first = ends.turns.get().seconds
+    first = ends.turns.get()
+    found.first = first.seconds
+    ends.settled(first)
     before = resident()
     for number in range(pushes):
         push(source, number)
@@ -136,6 +147,7 @@ def measured(
         worked, start, hinted = processor(), time.perf_counter(), time.time()
         controller.wakes.hint("webhook", "refs/heads/main")
         turn = ends.turns.get()
+        ends.settled(turn)
         found.ended.append(time.perf_counter() - start)
         found.spent.append((deployment / "refs" / "heads" / "main").stat().st_mtime - hinted)  # when it was pushed
         found.worked.append(processor() - worked)

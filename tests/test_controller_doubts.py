@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ from hypothesis import settings as given_times
 from hypothesis import strategies as st
 
 from gitplacer.controller.doubts import Memory, Seen
+from gitplacer.controller.observing import Silent
+from gitplacer.controller.turns import Turn
 from gitplacer.git.publishing import Deployment
 from gitplacer.settings import settings
 from tests.commands import Ran, run
@@ -26,7 +28,7 @@ def watched(tmp_path: Path) -> Watched:
     """A controller that has placed one app, and then, two minutes later, another."""
     watched = Watched(made(tmp_path))
     watched.at(100, lambda: watched.fleet.commit(rayservice("prod", "new")))
-    assert outcomes(watched.until(130)) == ["Published", "Unchanged (look)", "Published"]
+    assert outcomes(watched.until(130)) == ["Published", "Unchanged", "Unchanged (look)", "Published", "Unchanged"]
     watched.new()
     return watched
 
@@ -59,7 +61,7 @@ def test_a_rewind_that_is_recorded_in_the_source_was_meant(watched: Watched) -> 
     tip = git("rev-parse", "main", cwd=watched.fleet.source)
     git("reset", "-q", "--hard", "HEAD~1", cwd=watched.fleet.source)
     git("merge", "-q", "-s", "ours", "-m", "Go back on purpose", tip, cwd=watched.fleet.source)
-    assert outcomes(watched.until(140)) == ["Published"]
+    assert outcomes(watched.until(140)) == ["Published", "Unchanged"]
     assert "clusters/a/workloads/prod/new/new.yaml" not in watched.fleet.files()
 
 
@@ -100,6 +102,38 @@ def test_a_history_that_was_written_anew_with_the_same_files_is_no_rewind(watche
     assert outcomes(watched.until(140)) == ["Published"]
 
 
+@pytest.mark.parametrize("stays", [False, True])
+@pytest.mark.parametrize(
+    ("away", "fault"),
+    [
+        (("update-ref", "refs/heads/main", "main~1"), "DeploymentRewound"),
+        (("update-ref", "-d", "refs/heads/main"), "DeploymentLost"),
+    ],
+)
+def test_a_server_that_does_not_know_a_push_yet_stalls_nobody_who_settles_it(
+    watched: Watched, stays: bool, away: tuple[str, ...], fault: str
+) -> None:
+    """Each of its machines has heard of it five seconds later, or it is gone indeed."""
+
+    class Lagging(Silent):
+        def began(self, number: int, woken: tuple[str, ...], at: datetime) -> None:
+            if woken == ("settle",):
+                self.tip = watched.fleet.git("rev-parse", "main")
+                watched.fleet.git(*away)
+
+        def ended(self, turn: Turn) -> None:
+            if turn.settles and not stays:
+                watched.fleet.git("update-ref", "refs/heads/main", self.tip)
+
+    watched.new(Lagging())
+    watched.fleet.commit(rayservice("prod", "third"))
+    turns = watched.until(137)
+    then = f"Stalled {fault}" if stays else "Unchanged (look)"
+    assert outcomes(turns) == ["Published", "Unchanged (look)", then]
+    assert [f"{turn.started:%M:%S}" for turn in turns] == ["07:10", "07:10", "07:15"]
+    assert turns[1].settles
+
+
 @pytest.mark.parametrize("remembers", [True, False])
 def test_a_deployment_branch_that_was_lost_is_never_made_from_nothing(watched: Watched, remembers: bool) -> None:
     tip = watched.fleet.git("rev-parse", "main")
@@ -124,17 +158,17 @@ def test_a_pass_that_gives_it_up_places_everything_anew_where_the_branch_was_los
     assert outcomes(watched.until(300))[0] == "Published"
 
 
-@pytest.mark.parametrize(("hours", "outcome"), [(-3, "Retry ClockBehind"), (3, "Published")])
-def test_no_pass_is_earlier_than_the_one_before(watched: Watched, hours: int, outcome: str) -> None:
+@pytest.mark.parametrize(("hours", "ended"), [(-3, ["Retry ClockBehind"]), (3, ["Published", "Unchanged"])])
+def test_no_pass_is_earlier_than_the_one_before(watched: Watched, hours: int, ended: list[str]) -> None:
     watched.clock.jump(timedelta(hours=hours))
     watched.fleet.commit(rayservice("prod", "third"))
-    assert outcomes(watched.until(140)) == [outcome]
+    assert outcomes(watched.until(140)) == ended
 
 
 def test_a_clock_that_is_a_little_behind_makes_its_pass_at_the_time_of_the_last(watched: Watched) -> None:
     watched.clock.jump(timedelta(seconds=-100))
     watched.fleet.commit(rayservice("prod", "third"))
-    assert outcomes(watched.until(140)) == ["Published"]
+    assert outcomes(watched.until(140)) == ["Published", "Unchanged"]
     assert (
         watched.fleet.git("log", "-2", "--format=%(trailers:key=Gitplacer-Now,valueonly,separator=)", "main").split()
         == ["2026-01-02T03:07:00Z"] * 2

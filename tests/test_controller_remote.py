@@ -57,13 +57,13 @@ def test_a_look_is_one_question_for_each_repo_and_a_pass_fetches_what_is_new(
         return run(self, *args, **how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Git, "run", told)
-    assert outcomes(watched.until(70)) == ["Published", "Unchanged (look)"]
+    assert outcomes(watched.until(70)) == ["Published", "Unchanged", "Unchanged (look)"]
     assert asked[-2:] == ["ls-remote", "ls-remote"]
     served.commit(rayservice("prod", "new"))
     git("push", "-q", "origin", "main", cwd=served.source)
     asked.clear()
     again = watched_at(served)
-    assert outcomes(again.until(10)) == ["Published"]
+    assert outcomes(again.until(10)) == ["Published", "Unchanged"]
     assert asked.count("fetch") == 2 and asked.count("push") == 1
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_cache_is_thrown_away_and_the_next_pass_goes_well(served: Flee
     for path in (chosen.cache_dir / "values").iterdir():
         path.unlink()
     again = watched_at(served)
-    assert outcomes(again.until(10)) == ["Retry DamagedCache", "Published"]
+    assert outcomes(again.until(10)) == ["Retry DamagedCache", "Published", "Unchanged"]
 
 
 @pytest.mark.parametrize("controllers", [2, 5])

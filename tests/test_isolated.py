@@ -217,8 +217,11 @@ def test_the_controller_goes_on_with_all_others_and_asks_once(tmp_path: Path, pa
     unread = [f"capacity/{room}", path]
     assert shown == [
         ({"prod/api": "PLACE"}, []),
+        ({"prod/api": "KEEP"}, []),
         ({"prod/api": "HOLD", "prod/new": "PLACE"}, unread),
+        ({"prod/api": "HOLD", "prod/new": "KEEP"}, unread),
         ({"prod/api": "HOLD", "prod/new": "KEEP", "prod/newer": "PLACE"}, unread),
+        ({"prod/api": "HOLD", "prod/new": "KEEP", "prod/newer": "KEEP"}, unread),
         ({"prod/api": "KEEP", "prod/new": "KEEP", "prod/newer": "KEEP"}, []),
     ]
     assert asked.count(harmful.encode()) == asked.count(forged.encode()) == 1

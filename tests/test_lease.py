@@ -16,8 +16,10 @@ from kubernetes.client.exceptions import ApiException
 
 from gitplacer.controller.electing import ClusterLease, Conflict, FileLock, Keeper, elected
 from gitplacer.controller.lease import Record, Terms
+from gitplacer.controller.observing import Silent
 from gitplacer.controller.running import Controller
 from gitplacer.controller.schedule import Pace
+from gitplacer.controller.turns import Turn
 from gitplacer.settings import UsageError, settings
 from tests.clocks import StoryClock
 from tests.test_controller import Watched, outcomes
@@ -275,6 +277,23 @@ class Ballot:
         self.changed()
 
 
+def test_whoever_leads_no_more_settles_nothing_and_whoever_leads_again_makes_a_pass(tmp_path: Path) -> None:
+    watched, ballot = Watched(made(tmp_path)), Ballot(has=True)
+
+    class Deposing(Silent):
+        def ended(self, turn: Turn) -> None:
+            if turn.outcome == "Published":
+                ballot.decide(False)
+
+    chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment)
+    watched.controller = Controller(
+        chosen, draw=lambda: 0.5, clock=watched.clock, observers=[Deposing(), watched], elected=ballot
+    )
+    watched.at(1000, lambda: ballot.decide(True))
+    turns = watched.until(1010)
+    assert [(turn.woken, turn.outcome) for turn in turns] == [(("time",), "Published"), (("time",), "Unchanged")]
+
+
 def test_a_replica_that_does_not_lead_does_nothing_until_it_does(tmp_path: Path) -> None:
     watched, ballot = Watched(made(tmp_path)), Ballot()
     chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment)
@@ -288,6 +307,6 @@ def test_a_replica_that_does_not_lead_does_nothing_until_it_does(tmp_path: Path)
     clock.at(170, lambda: ballot.decide(False))
     clock.at(1000, watched.controller.stop)
     watched.controller.run()
-    assert outcomes(watched.turns) == ["Published", "Unchanged (look)"]
+    assert outcomes(watched.turns) == ["Published", "Unchanged", "Unchanged (look)"]
     assert f"{watched.turns[0].started:%M:%S}" == "06:40"
     assert ballot.has is False

@@ -198,12 +198,39 @@ def test_the_controller_plans_it_in_part_between_whole_passes(tmp_path: Path, as
     assert [(turn.outcome, bool(turn.hydration), turn.rewrote) for turn in turns] == [
         ("Published", True, ""),
         ("Unchanged", True, ""),
+        ("Unchanged", True, ""),
         ("Published", False, "Update prod/api"),
         ("Published", False, "Update prod/api"),
         ("Unchanged", True, ""),
     ]
     assert asked.told == [True, True]
     assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
+
+
+def test_the_controller_settles_what_it_has_published_so_that_the_next_push_is_planned_in_part(
+    tmp_path: Path, asked: Asked
+) -> None:
+    watched = Watched(made(tmp_path))
+    watched.fleet.commit(BESIDE)
+
+    def push(number: int, more: dict[str, str]) -> None:
+        text = (watched.fleet.source / API).read_text()
+        watched.fleet.commit({API: re.sub(r"image: ray[:\w]*", f"image: ray:{number}", text), **more})
+        watched.controller.wakes.hint("webhook", "refs/heads/main")
+
+    for at, more in ((20, {}), (40, rayservice("prod", "new")), (60, {}), (80, {})):
+        watched.at(at, lambda at=at, more=more: push(at, more))  # type: ignore[misc]
+    turns = [turn for turn in watched.until(100) if not turn.is_look]
+    assert [(turn.woken[0], turn.outcome, turn.rewrote) for turn in turns] == [
+        ("time", "Published", ""),
+        ("settle", "Unchanged", ""),
+        ("webhook", "Published", "Update prod/api"),  # behind which its part was planned, so nothing is to be settled
+        ("webhook", "Published", ""),  # an app more
+        ("settle", "Unchanged", ""),
+        ("webhook", "Published", "Update prod/api"),
+        ("webhook", "Published", "Update prod/api"),
+    ]
+    assert asked.told == [True, False, True, True]
 
 
 def test_what_can_not_be_known_to_be_at_rest_is_not_settled(own: Rested, tmp_path: Path) -> None:

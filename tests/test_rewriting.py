@@ -502,12 +502,13 @@ def test_the_controller_writes_it_between_whole_passes_and_tells(tmp_path: Path)
     assert [(turn.outcome, bool(turn.hydration), turn.rewrote) for turn in turns] == [
         ("Published", True, ""),
         ("Unchanged", True, ""),
+        ("Unchanged", True, ""),
         ("Published", False, "Update prod/api"),
         ("Published", False, "Update prod/api"),
         ("Unchanged", True, ""),
     ]
-    assert turns[3].tip == watched.fleet.git("rev-parse", "main").strip()
-    assert turns[3].source == git("rev-parse", "HEAD", cwd=watched.fleet.source).strip()
+    assert turns[4].tip == watched.fleet.git("rev-parse", "main").strip()
+    assert turns[4].source == git("rev-parse", "HEAD", cwd=watched.fleet.source).strip()
     assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
 
 

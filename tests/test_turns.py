@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.controller.faults import KINDS, found
-from gitplacer.controller.schedule import Due, Pace, after_look, after_pass
+from gitplacer.controller.schedule import NEVER, Due, Pace, after_look, after_pass
 from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, backed_off
 from gitplacer.controller.wakes import SystemClock, Wakes
 from gitplacer.git.program import GitError
@@ -143,6 +143,15 @@ PACE = Pace(interval=60, full=300, batch=2)
         (Due(look_at=60, pass_at=300, began=9), 10, 11, "a hint soon after a turn waits for others"),
         (Due(look_at=60, pass_at=300, began=0), 70, 60, "what is due by itself is not put off by a hint"),
         (Due(look_at=90, pass_at=90, began=0, not_before=90), 10, 90, "whoever is not to be asked is not asked"),
+        (Due(look_at=60, pass_at=300, settle_at=1, began=0), None, 1, "what was published is settled at once"),
+        (
+            Due(look_at=60, pass_at=300, settle_at=1, began=0),
+            0.5,
+            2,
+            "a hint that waits comes first, with those that come beside it",
+        ),
+        (Due(look_at=60, pass_at=300, settle_at=12, began=0), 11, 11, "also one that has waited for long"),
+        (NEVER, None, float("inf"), "whoever does not work settles nothing"),
     ],
 )
 def test_a_turn_is_due_when_something_wants_it(due: Due, hinted_at: float | None, expected: float, why: str) -> None:
@@ -167,6 +176,35 @@ def test_a_person_who_mends_what_stalls_is_noticed_before_the_wait_is_over() -> 
     assert stalled.next_turn(5, PACE) == 5
     limited = after_pass(PACE, began=0, now=1, delay=600, hurries=False, stretch=1)
     assert limited.next_turn(None, PACE) == limited.next_turn(5, PACE) == 601
+
+
+@pytest.mark.parametrize(
+    ("delay", "unsettled", "why", "at"),
+    [
+        (0, True, "settle", 1),
+        (0, False, "look", 61),
+        (30, True, "time", 31),  # what went wrong is tried again, and that is a pass as well
+    ],
+)
+def test_what_follows_a_pass_by_itself_has_a_word(delay: float, unsettled: bool, why: str, at: float) -> None:
+    due = after_pass(PACE, began=0, now=1, delay=delay, hurries=True, stretch=1, unsettled=unsettled)
+    clock = StoryClock()
+    clock.seconds = 1
+    wake = Wakes(clock, PACE).wait(lambda: due)
+    assert wake is not None and (wake.why, wake.settles, wake.makes_pass) == ((why,), why == "settle", why != "look")
+    assert clock.seconds == at
+
+
+def test_a_hint_that_came_to_nothing_leaves_what_is_to_be_settled() -> None:
+    """Hosts tell of our own push as of any other."""
+    due = after_pass(PACE, began=0, now=1, delay=0, hurries=True, stretch=1, unsettled=True)
+    looked = after_look(due, PACE, began=2, now=3, stretch=1, hinted=True)
+    assert (looked.next_turn(None, PACE), looked.settles(3), looked.makes_pass(3, hinted=False)) == (1, True, True)
+
+
+def test_a_pass_that_is_due_in_any_case_is_called_by_that() -> None:
+    due = Due(look_at=60, pass_at=300, settle_at=1)
+    assert [due.settles(now) for now in (0, 1, 299, 300)] == [False, True, True, False]
 
 
 # hints

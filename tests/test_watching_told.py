@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ def test_a_webhook_is_followed_and_everybody_is_told(tmp_path: Path, receiver: R
         said = dict(re.fullmatch(r"(\w+) on .*:(\d+)", line["message"]).groups() for line in lines[:3])  # type: ignore[union-attr]
         hooks, metrics, report = (int(said[name]) for name in ("hooks", "metrics", "report"))
         assert ask(metrics, "/readyz").status == ask(metrics, "/healthz").status == ask(report, "/").status == 200
+        while 'gitplacer_reconcile_total{result="Unchanged"} 1.0' not in ask(metrics, "/metrics").body.decode():
+            time.sleep(0.05)  # what was published is being settled
         fleet.commit(rayservice("prod", "new") | cluster("a", state="Draining"))
         body = json.dumps(github()).encode()
         headers = {"content-type": "application/json", **signed("github", body)}
@@ -50,7 +53,7 @@ def test_a_webhook_is_followed_and_everybody_is_told(tmp_path: Path, receiver: R
         )
         assert ask(hooks, "/hooks/github", "POST", body, **headers).status == 202
         (published,) = [json.loads(line) for line in lines_until(process, '"Published"')]  # the forged one woke nobody
-        assert (published["turn"], published["deployment"]) == (2, fleet.git("rev-parse", "main"))
+        assert (published["turn"], published["deployment"]) == (3, fleet.git("rev-parse", "main"))
         assert published["moved"] == ["prod/api"]
         receiver.wait(1)
         assert json.loads(receiver.got[0][3])["data"]["group"] == "prod/api"

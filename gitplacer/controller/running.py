@@ -3,7 +3,8 @@ The loop: wait, look, make a pass, tell, and again.
 
 A pass is the same `reconcile` that the command line runs once; the controller adds what a year needs. It keeps in memory what was parsed, and
 the ledgers, so that a pass which finds one file changed parses one file, and opens the ledgers of the clusters that have changed. It
-looks before it reads. It gives whatever goes wrong a name and waits accordingly (`turns`), and nothing but being told to stop ends it. A
+looks before it reads. Behind a whole pass that has published something it makes one more, which finds the fleet at rest: that is what
+passes need which plan a part alone. It gives whatever goes wrong a name and waits accordingly (`turns`), and nothing but being told to stop ends it. A
 lost race is a turn that is made again, from the start.
 
 Told to stop, it drops what it is doing at once, because nothing that is not pushed is of any worth to others. A push alone is never
@@ -46,6 +47,8 @@ FULL_COLLECTION = 16
 """After so many passes garbage is looked for among all objects, which takes some tenths of a second; else among new ones."""
 _YOUNG, _OLD = 1, 2
 """Generations of the garbage collector."""
+_MAY_BE_BEHIND = frozenset({Fault.DEPLOYMENT_REWOUND, Fault.DEPLOYMENT_LOST})
+"""What it looks like where a server does not know a push yet on each of its machines."""
 
 
 class Stopped(BaseException):
@@ -68,6 +71,7 @@ class _Ended:
     rewritten: Rewritten | None = None
     is_look: bool = False
     notes: tuple[str, ...] = ()
+    unsettled: bool = False
 
 
 @dataclass(slots=True)
@@ -184,11 +188,13 @@ class Controller:
                 looked = look(self._settings, self._spec)
                 if looked and looked == self._tips:
                     return self._standing
-            return self._pass(whole=self._clock.monotonic() >= self._due.pass_at)
+            return self._pass(whole=wake.settles or self._clock.monotonic() >= self._due.pass_at)
         except Exception as error:
             if self.wakes.stopping:
                 raise Stopped from error  # a signal that ends us may have ended a git of ours as well
             fault = found(error)
+            if wake.settles and fault.fault in _MAY_BE_BEHIND:
+                return self._standing  # a look tells soon: whatever is gone for good has moved
             self._tips = looked
             if fault.fault is Fault.DAMAGED_CACHE:
                 self._heal()
@@ -229,7 +235,9 @@ class Controller:
         self._spec = hydration.snapshot.source.own.fleet.spec
         self._tips = {**done.tips, **({DEPLOYMENT: tip} if tip else {})}
         outcome = Outcome.PUBLISHED if done.tip else Outcome.HELD if is_held(hydration) else Outcome.UNCHANGED
-        return _Ended(outcome, None, hydration.view.source_commit, tip, hydration, notes=tuple(self._reach.notes))
+        return _Ended(
+            outcome, None, hydration.view.source_commit, tip, hydration, notes=tuple(self._reach.notes), unsettled=done.unsettled
+        )  # fmt: skip
 
     def _made_at(self, now: datetime, *, whole: bool) -> PassOutcome | Rewritten:
         done = next_pass(
@@ -269,15 +277,27 @@ class Controller:
         now = self._clock.monotonic()
         fault = ended.found.fault if ended.found else None
         stretch = 0.9 + 0.2 * self._draw()
+        due, batch_from, unsettled = self._due, began, ended.unsettled
+        if wake.settles:  # once only, and no hint waits for another because of it
+            due, batch_from, unsettled = replace(due, settle_at=NEVER.settle_at), due.began, False
         if ended.is_look:
-            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch, hinted=bool(wake.refs))
+            is_soon = bool(wake.refs) or wake.settles
+            self._due = after_look(due, self._pace, began=batch_from, now=now, stretch=stretch, hinted=is_soon)
         elif ended.rewritten is not None:
             self._backoff = Backoff()
-            self._due = after_look(self._due, self._pace, began=began, now=now, stretch=stretch)
+            self._due = after_look(due, self._pace, began=batch_from, now=now, stretch=stretch)
         else:
             self._backoff, delay = backed_off(self._backoff, fault, self._draw())
             hurries = fault is None or RULES[fault].hurries
-            self._due = after_pass(self._pace, began=began, now=now, delay=delay, hurries=hurries, stretch=stretch)
+            self._due = after_pass(
+                self._pace,
+                began=batch_from,
+                now=now,
+                delay=delay,
+                hurries=hurries,
+                stretch=stretch,
+                unsettled=unsettled,
+            )
         if not ended.is_look:
             outcome = Outcome.UNCHANGED if ended.outcome is Outcome.PUBLISHED else ended.outcome
             self._standing = replace(ended, outcome=outcome, hydration=None, rewritten=None, notes=(), is_look=True)
@@ -301,6 +321,7 @@ class Controller:
             is_look=ended.is_look,
             rewrote=rewritten.subject if rewritten is not None else "",
             standing=rewritten.quiet.standing if rewritten is not None else "",
+            settles=wake.settles,
         )
 
     def _wall_at(self, monotonic: float) -> datetime:

@@ -5,12 +5,16 @@ Three things make it due: a hint, the time to look whether a branch has moved, a
 decisions wait for times as well: a freeze ends, a cooldown is over, a snapshot becomes too old. Hints that come in quick succession
 are one pass: the first is followed at once, and what comes within the batching window after a turn has begun waits for its end.
 
+Behind a whole pass that has published something a fourth is due at once, unless a hint waits: a pass that settles. It finds the fleet at rest,
+which the passes after it need to plan no more than a part. It is nobody's wish, so it puts off no hint but by the time that it takes, and
+what it publishes itself is left to the next pass that is due: a fleet that is never at rest is not planned without end.
+
 Times are seconds of a clock that never jumps. Nothing here asks one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SOON = 5.0
 """Seconds."""
@@ -31,12 +35,13 @@ class Pace:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
     """
-    What is due when: the next look, the next pass, the beginning of the last turn, and before which time no hint is followed
-    (`not_before`).
+    What is due when: the next look, the next pass, the pass that settles (`settle_at`), the beginning of the last turn but that one, and before
+    which time no hint is followed (`not_before`).
     """
 
     look_at: float = 0.0
     pass_at: float = 0.0
+    settle_at: float = float("inf")
     began: float = float("-inf")
     not_before: float = float("-inf")
 
@@ -44,26 +49,34 @@ class Due:
         """When the next turn begins, if a hint has waited since `hinted_at`, or none does."""
         by_itself = min(self.look_at, self.pass_at)
         if hinted_at is None:
-            return by_itself
+            return min(by_itself, self.settle_at)
         return min(by_itself, max(hinted_at, self.began + pace.batch, self.not_before))
 
     def makes_pass(self, now: float, *, hinted: bool) -> bool:
         """Whether a turn that begins now makes a pass without looking first."""
-        return hinted or now >= self.pass_at
+        return hinted or now >= min(self.pass_at, self.settle_at)
+
+    def settles(self, now: float) -> bool:
+        """Whether a turn that begins now, and that no hint has asked for, is there to settle what was published."""
+        return self.settle_at <= now < self.pass_at
 
 
 NEVER = Due(look_at=float("inf"), pass_at=float("inf"), not_before=float("inf"))
 """What is due for a replica that does not work: nothing, and no hint is followed."""
 
 
-def after_pass(pace: Pace, *, began: float, now: float, delay: float, hurries: bool, stretch: float) -> Due:
+def after_pass(
+    pace: Pace, *, began: float, now: float, delay: float, hurries: bool, stretch: float, unsettled: bool = False
+) -> Due:
     """
     What is due after a pass. `delay` is the backoff, 0 after one that went well; `hurries` is whether a hint or a branch that has moved cuts
-    it short. `stretch` is about 1, and keeps the looks of many controllers apart.
+    it short. `stretch` is about 1, and keeps the looks of many controllers apart. `unsettled` is whether another pass is to settle what this one has
+    published.
     """
     look_at = now + pace.interval * stretch
     if not delay:
-        return Due(look_at=look_at, pass_at=now + pace.full * stretch, began=began)
+        settle_at = now if unsettled else float("inf")
+        return Due(look_at=look_at, pass_at=now + pace.full * stretch, settle_at=settle_at, began=began)
     retry_at = now + delay
     return Due(
         look_at=look_at if hurries else retry_at,
@@ -76,7 +89,7 @@ def after_pass(pace: Pace, *, began: float, now: float, delay: float, hurries: b
 def after_look(before: Due, pace: Pace, *, began: float, now: float, stretch: float, hinted: bool = False) -> Due:
     """
     What is due after a look that found nothing moved. If a hint (`hinted`) had said that something has, it is looked again soon: servers
-    tell of a push before each of their machines knows it.
+    tell of a push before each of their machines knows it. What is to be settled still is: the hint may have been of our own push.
     """
     wait = min(pace.interval, SOON) if hinted else pace.interval * stretch
-    return Due(look_at=now + wait, pass_at=before.pass_at, began=began, not_before=before.not_before)
+    return replace(before, look_at=now + wait, began=began)

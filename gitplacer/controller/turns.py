@@ -119,7 +119,8 @@ class Turn:
     A pass that planned nothing or a part of the fleet, because it only had to write some manifests again, has no hydration either: `rewrote` is the subject of
     its commit, `standing` who is held and waits in words, and `problems` what is wrong. All else stands as the last whole pass has left it.
 
-    `notes` are what a person should know of a turn that went well. `again` counts how often the same fault has come in a row.
+    `notes` are what a person should know of a turn that went well. `again` counts how often the same fault has come in a row. `settles` is whether
+    the turn was there only to settle what the one before had published.
     """
 
     number: int
@@ -140,3 +141,4 @@ class Turn:
     is_look: bool = False
     rewrote: str = ""
     standing: str = ""
+    settles: bool = False

@@ -57,11 +57,15 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """Why a turn begins: reasons, and the refs that hints named. `makes_pass` is whether it does not look first."""
+    """
+    Why a turn begins: reasons, and the refs that hints named. `makes_pass` is whether it does not look first, `settles` whether it is there only to
+    settle what the one before has published.
+    """
 
     why: tuple[str, ...]
     refs: frozenset[str] = frozenset()
     makes_pass: bool = True
+    settles: bool = False
 
 
 @dataclass(slots=True)
@@ -124,9 +128,10 @@ class Wakes:
             if now < begins:
                 self._clock.listen(self._bell, begins - now)
                 continue
-            makes_pass = due.makes_pass(now, hinted=pending is not None)
+            makes_pass, settles = due.makes_pass(now, hinted=pending is not None), due.settles(now)
             if pending is None:
-                return Wake(("time",) if makes_pass else ("look",), makes_pass=makes_pass)
+                why = "settle" if settles else "time" if makes_pass else "look"
+                return Wake((why,), makes_pass=makes_pass, settles=settles)
             return Wake(tuple(pending.why), frozenset(pending.refs))
         return None
 

@@ -2,7 +2,8 @@
 The controller's log: a line for each thing that is worth one, as text for people or as JSON for programs.
 
 Each line of a turn has the turn's number and the revision of the source, so that lines of one pass are found by either. What does not change is not
-said again: a fault that comes back stays one line, a pass that changes nothing is none. But what has changed is said, also when it is better:
+said again: a fault that comes back stays one line, a pass that changes nothing is none, and neither is one that finds at rest what the one before has
+published. But what has changed is said, also when it is better:
 which groups are held and waiting, and that problems are others than before or gone. `debug` says everything.
 
 A line is one line whatever a name says: control characters are written as escapes, and credentials are taken out.
@@ -120,7 +121,10 @@ class Logs(Silent):
         left = _left(turn)
         state = (turn.outcome, turn.fault or "", turn.message, left, *turn.notes)
         problems, before = _problems_of(turn, self._problems), self._problems
-        is_news = not turn.is_look and (turn.outcome is Outcome.PUBLISHED or state != self._last or problems != before)
+        is_other = state != self._last
+        if turn.settles and turn.outcome is Outcome.UNCHANGED:  # nobody asked, and it was not to be otherwise
+            is_other = state[1:] != self._last[1:]
+        is_news = not turn.is_look and (turn.outcome is Outcome.PUBLISHED or is_other or problems != before)
         level = _LEVEL_OF[turn.outcome] if is_news else Level.DEBUG
         self._put_of(turn, level, f"{turn.outcome:<9}  {said_of(turn)}", _fields(turn))
         for text in (*turn.notes, *([f"hint: {turn.hint}"] if turn.hint else [])):
