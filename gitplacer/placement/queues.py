@@ -20,7 +20,6 @@ from gitplacer.placement.holders import Holders
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.queued import Waits, beyond, cluster_queue, waits_in
-from gitplacer.placement.quota import less
 from gitplacer.scheduler.objects import PODS
 from gitplacer.workloads.facts import ObjectFacts, reserved
 
@@ -47,7 +46,7 @@ class Queues:
         if not asked:
             return None
         own = self._taken.get((group.id, name), {})
-        promised = {queue: less(sum_, [own.get(queue, NOTHING)]) for queue, sum_ in self._sums[name].items()}
+        promised = {queue: _less(sum_, [own.get(queue, NOTHING)]) for queue, sum_ in self._sums[name].items()}
         over = beyond(self._pass.snapshot.capacity[name], promised, asked)
         return None if over is None else Finding(code=Reason.QUEUE_QUOTA, queue=over)
 
@@ -70,7 +69,7 @@ class Queues:
             self._taken[group_id, name] = now
         sums = self._sums[name]
         for queue in {*before, *now}:
-            sums[queue] = less(sums.get(queue, NOTHING) + now.get(queue, NOTHING), [before.get(queue, NOTHING)])
+            sums[queue] = _less(sums.get(queue, NOTHING) + now.get(queue, NOTHING), [before.get(queue, NOTHING)])
 
     def _missing(self, group_id: str, name: str) -> dict[str, Resources]:
         """What a group asks of each ClusterQueue of a cluster for pods that are not seen there."""
@@ -112,6 +111,15 @@ class Queues:
             waits = waits_in(group, namespace, facts)
             if waits is not None:
                 yield waits, group.gang_of([facts]) if group is not None else reserved([facts])
+
+
+def _less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
+    """Amounts without those that are among them."""
+    left = dict(amounts)
+    for each in taken:
+        for resource, amount in each.items():
+            left[resource] -= amount
+    return Resources(left)
 
 
 def _requests(gang: Gang) -> Resources:

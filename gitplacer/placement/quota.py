@@ -31,8 +31,8 @@ class Quotas:
         self._seen = Holders(shared, occupancy)
         self._taken: dict[str, dict[str, Resources]] = defaultdict(dict)
         """What counts of each group, by cluster."""
-        self._sums: dict[str, dict[str, Resources]] = defaultdict(dict)
-        """The same added up for each tenant that has a quota, by cluster, and in all under no name."""
+        self._sums: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        """The same added up for each tenant that has a quota, of what this limits, by cluster, and in all under no name."""
 
     def exceeded(self, group: Group, name: str, books: Books, *, leaving: Collection[str] = ()) -> Finding | None:
         """
@@ -44,17 +44,21 @@ class Quotas:
             return None
         self._catch_up()
         asked, taken, sums = self._pass.requests(group.id, name), self._taken[group.id], self._sums[tenant.name]
-        here = less(sums.get(name, NOTHING), [taken[name]] if name in taken else [])
-        over = _over(tenant.spec.cluster_quota, here, asked)
-        if over is not None:
-            return _finding(tenant, over, here, asked, tenant.spec.cluster_quota, f" on {name}")
-        if not tenant.spec.quota:
-            return None
-        own = books.promised_to(group.id) | {c for c in self._occupancy.here.of(group.id) if c not in books}
-        others = less(sums.get("", NOTHING), taken.values())
-        used = sum((self._pass.requests(group.id, c) for c in own - {name} - set(leaving)), start=others)
-        over = _over(tenant.spec.quota, used, asked)
-        return None if over is None else _finding(tenant, over, used, asked, tenant.spec.quota, "")
+        quota, limited = tenant.spec.cluster_quota, _limited(tenant.spec.cluster_quota, asked)
+        if limited:
+            here = _used(limited, sums[name], [taken[name]] if name in taken else [])
+            over = _over(quota, here, asked)
+            if over is not None:
+                return _finding(tenant, over, here, asked, quota, f" on {name}")
+        quota, limited = tenant.spec.quota, _limited(tenant.spec.quota, asked)
+        if limited:
+            own = books.promised_to(group.id) | {c for c in self._occupancy.here.of(group.id) if c not in books}
+            elsewhere = [self._pass.requests(group.id, c) for c in own - {name} - set(leaving)]
+            used = _used(limited, sums[""], taken.values(), elsewhere)
+            over = _over(quota, used, asked)
+            if over is not None:
+                return _finding(tenant, over, used, asked, quota, "")
+        return None
 
     def _catch_up(self) -> None:
         """Count again what has changed since anybody asked."""
@@ -69,21 +73,36 @@ class Quotas:
         before = taken.pop(name, NOTHING)
         if self._seen.counts(group_id, name):
             taken[name] = self._pass.requests(group_id, name)
-        for key in (name, ""):
-            sums[key] = less(sums.get(key, NOTHING) + taken.get(name, NOTHING), [before])
+        now = taken.get(name, NOTHING)
+        for resource in {*tenant.spec.quota, *tenant.spec.cluster_quota}:
+            more = now.get(resource, 0) - before.get(resource, 0)
+            if more:
+                sums[name][resource] += more
+                sums[""][resource] += more
 
 
 def _has_quota(tenant: Tenant) -> bool:
     return bool(tenant.spec.quota or tenant.spec.cluster_quota)
 
 
-def less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
-    """Amounts without those that are among them."""
-    left = dict(amounts)
-    for each in taken:
-        for resource, amount in each.items():
-            left[resource] -= amount
-    return Resources(left)
+def _limited(quota: Mapping[str, int], asked: Mapping[str, int]) -> list[str]:
+    """The resources that are asked for and that a quota limits."""
+    return [resource for resource in quota if asked.get(resource, 0)]
+
+
+def _used(
+    limited: Iterable[str],
+    total: Mapping[str, int],
+    less: Collection[Resources],
+    more: Collection[Resources] = (),
+) -> dict[str, int]:
+    """What is used of some resources: so much in all, less some of it, and some more."""
+    return {
+        resource: total.get(resource, 0)
+        - sum(each.get(resource, 0) for each in less)
+        + sum(each.get(resource, 0) for each in more)
+        for resource in limited
+    }
 
 
 def beyond_quota(shared: Pass) -> dict[str, Finding]:
