@@ -372,7 +372,7 @@ class _Crowd:
         self._numbers: dict[PodShape, int] = {}
         self._shapes: list[PodShape] = []
         self._crowd = Crowd(np.maximum(room.free, 0))
-        self._known: tuple[tuple[PodShape, ...], Indexes] | None = None
+        self._known: tuple[tuple[PodShape, ...], Ints] = (), np.zeros(0, dtype=np.int64)
         """Those of whom was asked last that they come, and their numbers."""
 
     def __len__(self) -> int:
@@ -387,10 +387,13 @@ class _Crowd:
         return known
 
     def _coming(self, table: Table, lucky: bool) -> Coming:
-        if self._known is None or self._known[0] is not table.shapes:
-            numbers = np.array([self._number(shape) for shape in table.shapes], dtype=np.int64)
+        known, numbers = self._known
+        if known is not table.shapes:
+            more = table.shapes[len(known) :] if table.shapes[: len(known)] == known else table.shapes
+            kept = numbers[: len(table.shapes) - len(more)]  # mostly some have come, behind those that were there
+            numbers = np.concatenate([kept, np.array([self._number(shape) for shape in more], dtype=np.int64)])
             self._known = table.shapes, numbers
-        return Coming(self._known[1], table.counts, table.musts[lucky])
+        return Coming(numbers, table.counts, table.musts[lucky])
 
     def near(self, own: Mapping[PodShape, int], table: Table) -> tuple[PodShape, ...]:
         """The shapes of those that are to come, or more of which come, that share a node with one of these, or with one that does."""
