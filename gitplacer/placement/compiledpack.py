@@ -26,18 +26,6 @@ def capacity(free, row, mask):
 
 
 @numba.njit(cache=True)
-def _places(free, row, mask):
-    """The last two of these."""
-    total = taking = 0
-    for m in range(len(free)):
-        if mask[m]:
-            fits = _fits(free, row, m)
-            total += fits
-            taking += fits > 0
-    return total, taking
-
-
-@numba.njit(cache=True)
 def _fits(free, row, m):
     fits = -1
     for r in range(len(row)):
@@ -65,18 +53,25 @@ def fill(free, row, mask, devices, wanted, real, tight):
     As `pack._fill`, with as many on each machine as `free` has room for, which is written to. Returns the machines that are used and how
     many each takes.
     """
+    able, _, _ = capacity(free, row, mask)
+    return _filled(free, able, row, devices, wanted, real, tight)
+
+
+@numba.njit(cache=True)
+def _filled(free, able, row, devices, wanted, real, tight):
+    """The same where it is known how many each machine takes."""
     # Few pods need few machines of many: these are sought, and not all put in order.
     if wanted <= _FEW:
-        order, fits = _best(free, row, mask, devices, wanted, real, tight)
+        order = _best(free, able, row, devices, wanted, real, tight)
     else:
-        order, fits = _ordered(free, row, mask, devices, real, tight)
+        order = _ordered(free, able, row, devices, real, tight)
     used = np.empty(len(order), dtype=np.int64)
     counts = np.empty(len(order), dtype=np.int64)
     found = 0
     for i in range(len(order)):
         if wanted <= 0:
             break
-        m, count = order[i], min(wanted, fits[i])
+        m, count = order[i], min(wanted, able[order[i]])
         for r in range(len(row)):
             free[m, r] -= row[r] * count
         used[found], counts[found] = m, count
@@ -86,14 +81,11 @@ def fill(free, row, mask, devices, wanted, real, tight):
 
 
 @numba.njit(cache=True)
-def _ordered(free, row, mask, devices, real, tight):
-    """All machines that take a pod, best first, and how many each takes."""
+def _ordered(free, able, row, devices, real, tight):
+    """All machines that take a pod, best first."""
     machines = len(free)
-    able = np.zeros(machines, dtype=np.int64)
     sort = np.full(machines, -1, dtype=np.int64)
     for m in range(machines):
-        if mask[m]:
-            able[m] = _fits(free, row, m)
         if able[m] > 0:
             sort[m] = _sort(free, row, devices, m, real)
     order = np.empty(np.count_nonzero(able), dtype=np.int64)
@@ -103,11 +95,11 @@ def _ordered(free, row, mask, devices, real, tight):
         keys = able[here] if tight else -able[here]
         order[begun : begun + len(here)] = here[np.argsort(keys, kind="mergesort")]
         begun += len(here)
-    return order, able[order]
+    return order
 
 
 @numba.njit(cache=True)
-def _best(free, row, mask, devices, wanted, real, tight):
+def _best(free, able, row, devices, wanted, real, tight):
     """The same of as many machines as so many pods may need."""
     most = max(0, min(len(free), wanted))
     order = np.empty(most, dtype=np.int64)
@@ -115,7 +107,7 @@ def _best(free, row, mask, devices, wanted, real, tight):
     sorts = np.empty(most, dtype=np.int64)
     known = 0
     for m in range(len(free)):
-        fits = _fits(free, row, m) if mask[m] else 0
+        fits = able[m]
         if fits <= 0 or most == 0:
             continue
         key, sort, last = fits if tight else -fits, 2 * (m >= real), known - 1
@@ -132,7 +124,7 @@ def _best(free, row, mask, devices, wanted, real, tight):
             at -= 1
         order[at], keys[at], sorts[at] = m, key, sort
         known += 1
-    return order[:known], np.abs(keys[:known])
+    return order[:known]
 
 
 @numba.njit(cache=True)
@@ -142,22 +134,24 @@ def packed(free, rows, masks, counts, devices):
     of them. `rows`, `masks` and `counts` are by set. What is `free` is the same afterwards.
     """
     sets, machines = len(rows), len(free)
-    scarce = np.empty(sets, dtype=np.int64)
+    able, totals, scarce = _able(free, rows, masks)
     most = 0
     for k in range(sets):
-        fits, scarce[k] = _places(free, rows[k], masks[k])
-        if fits < counts[k]:
+        if totals[k] < counts[k]:
             return np.empty((0, 3), dtype=np.int64)
         most += min(machines, counts[k])
-    share = _shares(free, rows) if sets > 1 else np.zeros(sets)
+    share, weighed = np.zeros(sets), sets == 1
     uses = np.empty((most, 3), dtype=np.int64)
     for attempt in range(4):
+        if not weighed and (attempt % 2 == 1 or _some_equal(scarce)):  # it takes a look at all machines
+            share, weighed = _shares(free, rows), True
         found, whole = 0, True
         for k in _in_order(scarce, share, attempt % 2 == 0):
-            used, placed = fill(free, rows[k], masks[k], devices, counts[k], machines, attempt < 2)
+            used, placed = _filled(free, able[k], rows[k], devices, counts[k], machines, attempt < 2)
             for i in range(len(used)):
                 uses[found] = k, used[i], placed[i]
                 found += 1
+            _look_again(able, free, rows, masks, used)
             if placed.sum() < counts[k]:
                 whole = False
                 break
@@ -167,19 +161,53 @@ def packed(free, rows, masks, counts, devices):
                 free[m, r] += rows[k, r] * count
         if whole:
             return uses[:found].copy()
+        _look_again(able, free, rows, masks, uses[:found, 1])
     return np.empty((0, 3), dtype=np.int64)
+
+
+@numba.njit(cache=True)
+def _able(free, rows, masks):
+    """How many pods of each set (row) each machine takes; and in all, and on how many machines."""
+    sets, machines = len(rows), len(free)
+    able = np.zeros((sets, machines), dtype=np.int64)
+    totals = np.zeros(sets, dtype=np.int64)
+    taking = np.zeros(sets, dtype=np.int64)
+    for k in range(sets):
+        able[k], totals[k], taking[k] = capacity(free, rows[k], masks[k])
+    return able, totals, taking
+
+
+@numba.njit(cache=True)
+def _look_again(able, free, rows, masks, some):
+    """Write down how many pods of each set some machines take now."""
+    for m in some:
+        for k in range(len(rows)):
+            if masks[k, m]:
+                able[k, m] = _fits(free, rows[k], m)
+
+
+@numba.njit(cache=True)
+def _some_equal(scarce):
+    """Whether as few machines take one set as take another."""
+    for k in range(len(scarce)):
+        for j in range(k):
+            if scarce[j] == scarce[k]:
+                return True
+    return False
 
 
 @numba.njit(cache=True)
 def _shares(free, rows):
     """The largest share that a pod of each set asks for of what is free on all machines together."""
+    machines, columns = free.shape
+    totals = np.zeros(columns, dtype=np.int64)
+    for m in range(machines):
+        for r in range(columns):
+            totals[r] += free[m, r]
     share = np.zeros(len(rows))
-    for r in range(rows.shape[1]):
-        total = 0
-        for m in range(len(free)):
-            total += free[m, r]
-        for k in range(len(rows)):
-            share[k] = max(share[k], rows[k, r] / max(1, total))
+    for k in range(len(rows)):
+        for r in range(columns):
+            share[k] = max(share[k], rows[k, r] / max(1, totals[r]))
     return share
 
 

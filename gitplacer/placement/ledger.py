@@ -577,8 +577,11 @@ class Ledger:
         the same, best one that is meant for that very node; if there is none, the smallest, so that what is missing is never
         taken for less than it may be.
         """
+        shown = self._seen.get(group_id)
+        if not shown:
+            return gang
         left = [pods.count for pods in gang]
-        for role, requests, node in sorted(self._seen.get(group_id, ()), key=lambda seen: not seen[1]):
+        for role, requests, node in sorted(shown, key=lambda seen: not seen[1]):
             able = [index for index, pods in enumerate(gang) if pods.role == role and left[index]]
             here = [index for index in able if gang[index].shape.node_name == node]
             same = [index for index in here or able if gang[index].shape.requests == requests]
