@@ -128,6 +128,7 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
 ) -> None:
     books, names = books_of(fleet, gangs), [s.name for s in fleet]
     twins = [counting(books._survey, module) for module in ("no.such.module", COMPILED)]
+    there: list[tuple[str, str]] = []
     for number in [*writes, 0]:
         gang, name = gangs[number % len(gangs)], names[number % len(names)]
         kept, asked = books._survey, np.arange(len(names))[:: 1 + number % 3]
@@ -157,10 +158,12 @@ def test_the_survey_counts_as_each_ledger_does_after_any_writing(
             )
         }
         assert left <= enough
-        if number % 5 == 0:
-            books.release(f"g{number}", name)
+        if number % 3 == 0 and there:
+            group, name = there.pop(number % len(there))
+            books.release(group, name)
         else:
             books.reserve(f"g{number}", name, pack_what_fits(books[name].room(), gang))
+            there = [one for one in there if one != (f"g{number}", name)] + [(f"g{number}", name)]
         for each in twins:
             each.update(names.index(name), books[name])
 

@@ -197,9 +197,11 @@ class Books:
     def release(self, group_id: str, name: str) -> None:
         """Give back what a group was promised on a cluster."""
         if name in self._ledgers:
-            self._writable(name).release(group_id)
+            ledger = self._writable(name)
+            given_back = ledger.machines_of(group_id)
+            ledger.release(group_id)
             self._promised[group_id] = self.promised_to(group_id) - {name}
-            self._written(name)
+            self._written(name, given_back)
             self.doubts.forget(name)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
