@@ -24,7 +24,7 @@ from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.passes import quiet
 from gitplacer.passes.looking import looked_at
 from gitplacer.passes.reconcile import Outcome, reconcile_unless_quiet
-from gitplacer.passes.seats import KeptSeats, ledgers_beside
+from gitplacer.passes.seats import PLACES, KeptSeats, ledgers_beside
 from gitplacer.placement import seating
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
@@ -75,11 +75,11 @@ class Texts(Seats):
         self.kept: dict[str, bytes] = {}
         self.found = 0
 
-    def recall(self, digest: str) -> bytes | None:
+    def recall(self, cluster: str, digest: str) -> bytes | None:
         self.found += digest in self.kept
         return self.kept.get(digest)
 
-    def remember(self, digest: str, text: bytes) -> None:
+    def remember(self, cluster: str, digest: str, text: bytes) -> None:
         self.kept[digest] = text
 
 
@@ -129,26 +129,26 @@ def test_what_is_looked_up_is_what_would_be_worked_out(made: Opening, groups: li
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(seating, "WORTH", worth)
             ledger = made.open()
-            told.append(everything(ledger, reserved(groups, keeping, ledger)))
+            told.append(everything(ledger, reserved(groups, keeping, "c", ledger)))
     assert told[0] == told[1] == told[2]
 
 
 @pytest.mark.usefixtures("anywhere")
 def test_the_same_room_is_not_packed_again(packed: list[Gang]) -> None:
     seats, groups = Texts(), asked(*GANGS[:6])
-    reserved(groups, seats, OPENINGS[0].open())
+    reserved(groups, seats, "c", OPENINGS[0].open())
     assert len(packed) == 6
     packed.clear()
-    reserved(groups, seats, OPENINGS[0].open())
+    reserved(groups, seats, "c", OPENINGS[0].open())
     assert not packed
 
 
 @pytest.mark.usefixtures("anywhere")
 def test_whoever_comes_after_one_without_room_is_packed(packed: list[Gang]) -> None:
     seats, groups = Texts(), asked(GANGS[0], GANGS[1], GANGS[7], GANGS[6])
-    assert reserved(groups, seats, OPENINGS[0].open()) == ["ns/2"]
+    assert reserved(groups, seats, "c", OPENINGS[0].open()) == ["ns/2"]
     packed.clear()
-    assert reserved(groups, seats, OPENINGS[0].open()) == ["ns/2"]
+    assert reserved(groups, seats, "c", OPENINGS[0].open()) == ["ns/2"]
     assert packed == [GANGS[7], GANGS[6]]
 
 
@@ -156,13 +156,13 @@ def test_whoever_comes_after_one_without_room_is_packed(packed: list[Gang]) -> N
 def test_nobody_is_looked_up_who_minds_other_pods() -> None:
     seats = Texts()
     for _ in range(2):
-        reserved(asked(GANGS[0], MINDING), seats, OPENINGS[0].open())
+        reserved(asked(GANGS[0], MINDING), seats, "c", OPENINGS[0].open())
     assert not seats.kept
 
 
 def test_a_small_cluster_is_not_looked_up() -> None:
     seats = Texts()
-    reserved(asked(*GANGS), seats, OPENINGS[0].open())
+    reserved(asked(*GANGS), seats, "c", OPENINGS[0].open())
     assert not seats.kept
 
 
@@ -197,22 +197,49 @@ def test_what_is_remembered_stands_for_what_is_free_and_what_pods_ask_for(
     groups: tuple[Asked, ...], first: Callable[[Ledger], None], made: Opening, known: bool
 ) -> None:
     seats = Texts()
-    reserved(asked(*GANGS[:3]), seats, OPENINGS[0].open())
+    reserved(asked(*GANGS[:3]), seats, "c", OPENINGS[0].open())
     ledger = made.open()
     first(ledger)
-    reserved(groups, seats, ledger)
+    reserved(groups, seats, "c", ledger)
     assert bool(seats.found) is known
 
 
 # in the cache
 
 
+def keep(memo: InMemory, *digests: str, fleet: str = "fleet", cluster: str = "c") -> None:
+    """What a process keeps that asks for these."""
+    seats = KeptSeats(memo, fleet)
+    for digest in digests:
+        assert seats.recall(cluster, digest) is None
+        seats.remember(cluster, digest, f"of {digest}".encode())
+
+
+def test_a_cluster_has_few_places_however_many_passes_there_are() -> None:
+    memo = InMemory()
+    for number in range(20):
+        keep(memo, f"first {number}", f"second {number}")
+    keep(memo, *"abcdef")
+    assert sum(map(len, memo._texts.values())) == PLACES * len("aof a")
+    found = [KeptSeats(memo, "fleet").recall("c", digest) for digest in "abcdef"]
+    assert found == [b"of a", b"of b", b"of c", b"of d", None, None]
+
+
+def test_each_cluster_of_each_fleet_has_its_own_places() -> None:
+    memo = InMemory()
+    keep(memo, "1")
+    keep(memo, "1", cluster="other")
+    keep(memo, "1", fleet="other")
+    keep(memo, "2", fleet="other")
+    assert KeptSeats(memo, "fleet").recall("c", "1") == b"of 1"
+
+
 def test_another_version_remembers_nothing_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     memo = InMemory()
-    KeptSeats(memo).remember("1", b"found")
-    assert KeptSeats(memo).recall("1") == b"found"
+    keep(memo, "1")
+    assert KeptSeats(memo, "fleet").recall("c", "1") == b"of 1"
     monkeypatch.setattr(quiet, "code_digest", lambda: "another")
-    assert KeptSeats(memo).recall("1") is None
+    assert KeptSeats(memo, "fleet").recall("c", "1") is None
 
 
 @pytest.mark.usefixtures("anywhere")
@@ -223,7 +250,7 @@ def test_a_pass_finds_where_groups_sit_that_an_earlier_process_placed(packed: li
     story.run()
     story.source |= rayjob("jobs", "job-9")
     memo, told = InMemory(), list[tuple[int, Hydration]]()
-    for ledgers in (LedgerCache(), ledgers_beside(memo), ledgers_beside(memo)):
+    for ledgers in (LedgerCache(), ledgers_beside(memo, "fleet"), ledgers_beside(memo, "fleet")):
         packed.clear()
         done = hydrate(story.inputs(), memo=memo, ledgers=ledgers)
         told.append((len(packed), done))
@@ -240,8 +267,8 @@ def test_what_a_pass_found_out_is_there_for_who_looks_at_a_plan(
     fleet, found = made(tmp_path), list[bool]()
     plain = KeptSeats.recall
 
-    def recall(self: KeptSeats, digest: str) -> bytes | None:
-        text = plain(self, digest)
+    def recall(self: KeptSeats, cluster: str, digest: str) -> bytes | None:
+        text = plain(self, cluster, digest)
         found.append(text is not None)
         return text
 

@@ -86,7 +86,7 @@ class BasePlan:
         self._made = partial(_made, inputs, source, memo, ledgers)
         self._meanwhile: Meanwhile | None = None
         if self._known is None and FEWEST <= len(inputs.source) <= MOST:
-            told = Meanwhile(lambda: pickle.dumps(_apart(inputs, source, memo.forked()), protocol=5))
+            told = Meanwhile(lambda: pickle.dumps(_apart(inputs, source, memo.forked(), place), protocol=5))
             self._meanwhile = told if told.is_begun else None  # else the ledgers are shared
 
     @property
@@ -125,9 +125,9 @@ class _Made:
     kept: bytes | None
 
 
-def _apart(inputs: Inputs, source: Callable[[], Tree], memo: Memo) -> _Made:
+def _apart(inputs: Inputs, source: Callable[[], Tree], memo: Memo, place: str) -> _Made:
     """The same in a process of its own, which shares no ledgers."""
-    return _made(inputs, source, memo, ledgers_beside(memo))
+    return _made(inputs, source, memo, ledgers_beside(memo, place))
 
 
 def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: LedgerCache) -> _Made:

@@ -59,7 +59,8 @@ def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Ite
         source = stack.enter_context(opened_source(settings, memo, work_tree=work_tree, counting=counting))
         deployment = deployments.of(source.spec)
         progress("planning")
-        yield Looked(source, inputs_of(settings, source, deployment), memo, deployment, ledgers_beside(memo))
+        fleet = place_of(deployment, settings.folder) if deployment is not None else ""
+        yield Looked(source, inputs_of(settings, source, deployment), memo, deployment, ledgers_beside(memo, fleet))
         memo.save()
 
 

@@ -39,7 +39,7 @@ def planned_partly(
     kept = recalled(memo, key, inputs.now, place) if key is not None else None
     if kept is None or kept.footing is None:
         return None
-    base, known = replace(kept.plan, tree=inputs.deployment), ledgers or ledgers_beside(memo)
+    base, known = replace(kept.plan, tree=inputs.deployment), ledgers or ledgers_beside(memo, place)
     found = planned_in_part(
         inputs, change, base, kept.footing, memo=memo, ledgers=known, with_candidates=False, shown=False
     )  # as a pass asks

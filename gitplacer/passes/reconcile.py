@@ -311,7 +311,12 @@ def _passed(
 
     deployment = work.deployment
     inputs = replace(work.inputs, now=horizon.now) if horizon is not None else work.inputs
-    hydration = hydrate(inputs, memo=memo, ledgers=ledgers or ledgers_beside(memo), with_candidates=False)
+    hydration = hydrate(
+        inputs,
+        memo=memo,
+        ledgers=ledgers or ledgers_beside(memo, place_of(deployment, settings.folder)),
+        with_candidates=False,
+    )
     memo.save()
     if consent is not None:
         consent(hydration, work)

@@ -96,7 +96,7 @@ class Occupancy:
         # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
         for order in (self._arrival, self._size):
             asked = tuple(self._asked(empty, g, cluster) for g in sorted(group_ids, key=partial(order, cluster)))
-            ledger, left_over = empty.replay(asked, partial(reserved, asked, self._pass.seats))
+            ledger, left_over = empty.replay(asked, partial(reserved, asked, self._pass.seats, cluster))
             if not left_over:
                 break
         self._beside[cluster] = self._reserved_beside(ledger, cluster, group_ids)

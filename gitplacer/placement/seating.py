@@ -26,20 +26,23 @@ _COLUMNS = 4
 
 
 class Seats(Protocol):
-    """Remembers texts by digests of what they were made from. Forgetting is always allowed."""
+    """
+    Remembers texts by the name of a cluster and a digest of what they were made from. Forgetting is always allowed. What is remembered was asked for
+    before.
+    """
 
-    def recall(self, digest: str) -> bytes | None: ...
+    def recall(self, cluster: str, digest: str) -> bytes | None: ...
 
-    def remember(self, digest: str, text: bytes) -> None: ...
+    def remember(self, cluster: str, digest: str, text: bytes) -> None: ...
 
 
 class NoSeats(Seats):
     """Remembers nothing."""
 
-    def recall(self, digest: str) -> bytes | None:
+    def recall(self, cluster: str, digest: str) -> bytes | None:
         return None
 
-    def remember(self, digest: str, text: bytes) -> None:
+    def remember(self, cluster: str, digest: str, text: bytes) -> None:
         return None
 
 
@@ -67,15 +70,15 @@ class Asked(NamedTuple):
         return tuple(pods for pods in gang if pods.count)
 
 
-def reserved(asked: Sequence[Asked], seats: Seats, ledger: Ledger) -> list[str]:
-    """Take the room of groups, one after another; those that found none for all their pods."""
+def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
+    """Take the room of groups on a cluster, one after another; those that found none for all their pods."""
     if ledger.size * len(asked) < WORTH:
         return [each.group for each in asked if not each.reserved(ledger)]
     gangs = [each.missing(ledger) for each in asked]
     if ledger.size * sum(map(bool, gangs)) < WORTH or any(map(ledger.minds, gangs)):
         return [each.group for each in asked if not each.reserved(ledger)]
     digest = _digest(ledger, gangs)
-    text = seats.recall(digest)
+    text = seats.recall(cluster, digest)
     known = [] if text is None else list(_read(text, ledger, gangs))
     found: list[Packing] = []
     left_over = []
@@ -89,7 +92,7 @@ def reserved(asked: Sequence[Asked], seats: Seats, ledger: Ledger) -> list[str]:
         if not each.reserved(ledger, packing):
             left_over.append(each.group)
     if len(found) > len(known):
-        seats.remember(digest, _written(found, gangs))
+        seats.remember(cluster, digest, _written(found, gangs))
     return left_over
 
 
