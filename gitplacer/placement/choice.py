@@ -9,6 +9,7 @@ budget pays for machines that have to be added.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -389,6 +390,10 @@ class Choice:
     def _is_tried_enough(self, group: Group) -> bool:
         return len(self.tries.refused[group.id]) >= _MOST_TRIED
 
+    def _is_done_with(self, group: Group, seen: AbstractSet[str]) -> bool:
+        """Whether none of all clusters will be asked about but those that were: a group is tried no more, or again where it was refused before."""
+        return self._is_tried_enough(group) and self.tries.refused[group.id] <= seen
+
     def _growing(self, group: Group, line: Line) -> Iterator[tuple[str, Packing]]:
         """Clusters that have room for a group with machines that are added."""
         for name in self._in_order(self._pass.gangs[group.id], line):
@@ -457,10 +462,15 @@ class Choice:
 
     def _doubtful(self, group: Group, line: Line, offered: Collection[str]) -> Iterator[tuple[str, Packing]]:
         """Clusters that have room for a group now, but those that were offered, until it was tried on enough."""
-        refused, same = self.tries.refused[group.id], self._pass.gang_anywhere(group.id)
+        refused, same, seen = self.tries.refused[group.id], self._pass.gang_anywhere(group.id), set(offered)
+        if self._is_done_with(group, seen):
+            return
         for name in self._in_order(self._pass.gangs[group.id], line):
-            if name in offered or (self._is_tried_enough(group) and name not in refused):
+            if self._is_done_with(group, seen):
+                return
+            if name in seen or (self._is_tried_enough(group) and name not in refused):
                 continue
+            seen.add(name)
             gang = same or self._pass.gang_on(group.id, name)
             if self._books.is_roomless(gang, name):
                 continue

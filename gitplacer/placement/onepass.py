@@ -169,6 +169,8 @@ class Pass:
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._same_names: dict[Names, Names] = {}
+        """Equal ones are one object: thousands of names are compared for each tenant, and not for each group."""
         self._open: dict[tuple[object, ...], frozenset[str]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
@@ -570,7 +572,8 @@ class Pass:
         key = tuple(against)
         if key not in self._may_enter:
             found = frozenset.intersection(*(self._where_none(part, why) for part, why in against.items()))
-            self._may_enter[key] = Names(sorted(found, key=self._places.__getitem__))
+            names = Names(sorted(found, key=self._places.__getitem__))
+            self._may_enter[key] = self._same_names.setdefault(names, names)
         return self._may_enter[key]
 
     def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
