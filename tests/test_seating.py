@@ -58,6 +58,8 @@ GANGS: tuple[Gang, ...] = (
     (pods(40, cpu=1000),),
 )
 MINDING: Gang = (pods(2, 80, cpu=500),)
+HALF_SHOWN: Gang = (pods(1, 80, cpu=500), pods(3, role="other", cpu=1500))
+"""Of `ns/shown` the snapshot shows the pod that minds others, and none of those beside it."""
 NODES = [
     {"name": f"n{i}", "allocatable": {"cpu": str(cpu), GPU: str(i % 3)}, "labels": {"zone": "ab"[i % 2]}}
     for i, cpu in enumerate((4, 4, 8, 2, 6))
@@ -117,7 +119,9 @@ def everything(ledger: Ledger, left_over: Sequence[str]) -> tuple[object, ...]:
 def some() -> st.SearchStrategy[Asked]:
     flags = {name: st.booleans() for name in ("finished", "scale_up", "sure", "lucky")}
     flags["by_machines"] = st.sampled_from((False, False, False, True))
-    return st.builds(Asked, st.sampled_from(("ns/shown", *"abcdefgh")), st.sampled_from((*GANGS, MINDING)), **flags)
+    return st.builds(
+        Asked, st.sampled_from(("ns/shown", *"abcdefgh")), st.sampled_from((*GANGS, MINDING, HALF_SHOWN)), **flags
+    )
 
 
 @settings(max_examples=2000 if settings().max_examples > 100 else 60)
@@ -153,10 +157,11 @@ def test_whoever_comes_after_one_without_room_is_packed(packed: list[Gang]) -> N
 
 
 @pytest.mark.usefixtures("anywhere")
-def test_nobody_is_looked_up_who_minds_other_pods() -> None:
-    seats = Texts()
+@pytest.mark.parametrize(("group", "gang"), [("ns/a", MINDING), ("ns/shown", HALF_SHOWN)], ids=["not seen", "seen"])
+def test_nobody_is_looked_up_who_minds_other_pods(group: str, gang: Gang) -> None:
+    seats, (plain, minding) = Texts(), asked(GANGS[0], gang)
     for _ in range(2):
-        reserved(asked(GANGS[0], MINDING), seats, "c", OPENINGS[0].open())
+        reserved((plain, minding._replace(group=group)), seats, "c", OPENINGS[0].open())
     assert not seats.kept
 
 

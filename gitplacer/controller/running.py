@@ -279,7 +279,7 @@ class Controller:
         stretch = 0.9 + 0.2 * self._draw()
         due, batch_from, unsettled = self._due, began, ended.unsettled
         if wake.settles:  # once only, and no hint waits for another because of it
-            due, batch_from, unsettled = replace(due, settle_at=NEVER.settle_at), due.began, False
+            due, batch_from, unsettled = due.settled(), due.began, False
         if ended.is_look:
             is_soon = bool(wake.refs) or wake.settles
             self._due = after_look(due, self._pace, began=batch_from, now=now, stretch=stretch, hinted=is_soon)

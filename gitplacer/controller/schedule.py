@@ -14,6 +14,7 @@ Times are seconds of a clock that never jumps. Nothing here asks one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 SOON = 5.0
@@ -41,9 +42,9 @@ class Due:
 
     look_at: float = 0.0
     pass_at: float = 0.0
-    settle_at: float = float("inf")
-    began: float = float("-inf")
-    not_before: float = float("-inf")
+    settle_at: float = math.inf
+    began: float = -math.inf
+    not_before: float = -math.inf
 
     def next_turn(self, hinted_at: float | None, pace: Pace) -> float:
         """When the next turn begins, if a hint has waited since `hinted_at`, or none does."""
@@ -56,12 +57,16 @@ class Due:
         """Whether a turn that begins now makes a pass without looking first."""
         return hinted or now >= min(self.pass_at, self.settle_at)
 
+    def settled(self) -> Due:
+        """The same with nothing to settle any more."""
+        return replace(self, settle_at=math.inf)
+
     def settles(self, now: float) -> bool:
         """Whether a turn that begins now, and that no hint has asked for, is there to settle what was published."""
         return self.settle_at <= now < self.pass_at
 
 
-NEVER = Due(look_at=float("inf"), pass_at=float("inf"), not_before=float("inf"))
+NEVER = Due(look_at=math.inf, pass_at=math.inf, not_before=math.inf)
 """What is due for a replica that does not work: nothing, and no hint is followed."""
 
 
@@ -75,14 +80,14 @@ def after_pass(
     """
     look_at = now + pace.interval * stretch
     if not delay:
-        settle_at = now if unsettled else float("inf")
-        return Due(look_at=look_at, pass_at=now + pace.full * stretch, settle_at=settle_at, began=began)
+        due = Due(look_at=look_at, pass_at=now + pace.full * stretch, settle_at=now, began=began)
+        return due if unsettled else due.settled()
     retry_at = now + delay
     return Due(
         look_at=look_at if hurries else retry_at,
         pass_at=retry_at,
         began=began,
-        not_before=float("-inf") if hurries else retry_at,
+        not_before=-math.inf if hurries else retry_at,
     )
 
 

@@ -445,7 +445,9 @@ class Ledger:
         `known` is what `fit` is known to find for what is missing, on machines that are there.
         """
         missing = () if finished else self.not_seen(group_id, gang)
-        packing = known or (self.fit(missing, scale_up=False) if missing else Packing(()))
+        packing: Packing | Shortfall | None = known
+        if packing is None:
+            packing = self.fit(missing, scale_up=False) if missing else Packing(())
         sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
             packing = self._placed_with_more(missing)

@@ -65,9 +65,8 @@ class Asked(NamedTuple):
         )  # fmt: skip
 
     def missing(self, ledger: Ledger) -> Gang:
-        """The pods that are to sit somewhere: all that the snapshot does not show."""
-        gang = () if self.finished else ledger.not_seen(self.group, self.gang)
-        return tuple(pods for pods in gang if pods.count)
+        """The pods that are to sit somewhere: all that the snapshot does not show. Sets of which it shows all are there too, and are empty."""
+        return () if self.finished else ledger.not_seen(self.group, self.gang)
 
 
 def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
@@ -75,7 +74,8 @@ def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger)
     if ledger.size * len(asked) < WORTH:
         return [each.group for each in asked if not each.reserved(ledger)]
     gangs = [each.missing(ledger) for each in asked]
-    if ledger.size * sum(map(bool, gangs)) < WORTH or any(map(ledger.minds, gangs)):
+    # Empty sets count: where the others of a gang may be is sought by who minds other pods, also where it is these alone that do.
+    if ledger.size * sum(map(bool, map(merged, gangs))) < WORTH or any(map(ledger.minds, gangs)):
         return [each.group for each in asked if not each.reserved(ledger)]
     digest = _digest(ledger, gangs)
     text = seats.recall(cluster, digest)
