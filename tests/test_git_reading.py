@@ -314,6 +314,15 @@ def test_paths_that_are_not_utf8_are_shown_escaped(work: Path, tmp_path: Path) -
     assert read_work_tree(work).read("\\xff.yaml") == b"x"
 
 
+def test_paths_are_no_git_directory_for_looking_like_one_in_a_listing(work: Path, tmp_path: Path) -> None:
+    for name in (b"x\t.git", b".git\xff"):
+        Path(os.fsdecode(os.fsencode(work) + b"/" + name)).write_text("x")
+    git("add", ".", cwd=work)
+    oid = commit(work, "odd")
+    with opened(work, tmp_path) as repository:
+        assert {"x\t.git", ".git\\xff"} <= set(repository.tree(oid))
+
+
 def hostile(work: Path, witness: Path) -> None:
     """Fill a repository with everything in it that could start a program; each would leave the witness."""
     script = work.parent / "evil.sh"
