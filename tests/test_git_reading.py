@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -20,7 +21,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.listings import Listings
 from gitplacer.git.objects import BlobTooLarge, MissingObject
 from gitplacer.git.program import Git, GitError, one_line
-from gitplacer.git.reading import Commit, NoSuchRevision, Repository
+from gitplacer.git.reading import FORGED, Commit, NoSuchRevision, Repository, refuse_forged
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.redactor import redact
@@ -312,6 +313,18 @@ def test_paths_that_are_not_utf8_are_shown_escaped(work: Path, tmp_path: Path) -
     with opened(work, tmp_path) as repository:
         assert repository.tree(oid).read("\\xff.yaml") == b"x"
     assert read_work_tree(work).read("\\xff.yaml") == b"x"
+
+
+PARTS = st.sampled_from([*(bytes([c]) for c in b"./\\gGiItT~1 :a\t\xff"), b".git", b"git~1", b".GIT"])
+PATHS = st.lists(PARTS, min_size=1, max_size=8).map(b"".join)
+
+
+@given(st.lists(PATHS, max_size=4))
+def test_a_listing_is_refused_for_each_path_that_git_would_take_for_its_own(paths: list[bytes]) -> None:
+    listing = b"".join(b"100644 blob %s       1\t%s\0" % (b"a" * 40, path) for path in paths)
+    found = [path for path in paths if FORGED.search(b"/" + path + b"/")]
+    with pytest.raises(GitError) if found else contextlib.nullcontext():
+        refuse_forged(listing, "here")
 
 
 def test_paths_are_no_git_directory_for_looking_like_one_in_a_listing(work: Path, tmp_path: Path) -> None:

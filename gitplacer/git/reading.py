@@ -35,6 +35,8 @@ _TRAILER = re.compile(r"(?P<key>[A-Za-z0-9][A-Za-z0-9-]*): ?(?P<value>.*)")
 _IDENTITY = re.compile(r"(?P<name>.*?) ?<(?P<email>[^<>]*)>(?: (?P<time>-?\d{1,11}) (?P<zone>[+-]\d{4}))?")
 # What git's own index refuses to hold, wherever it runs; only a forged tree has it.
 FORGED = re.compile(rb"/\.{0,2}/|[/\\](?:\.git|git~1)[. ]*[/\\:]", re.IGNORECASE)
+_IN_FORGED = (b"//", b"/./", b"/../", b".git", b"git~1")
+"""What is in every such path, a slash before and behind it, in small letters: one of these."""
 _OF_PYTHON = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 """Codecs that git does not know, so no commit is written in them; punycode takes the square of a text's length."""
 MAX_FILES = 1_000_000
@@ -335,7 +337,7 @@ class Repository:
             raise MissingObject(f"{self.address.redacted}: {error}") from None
         if listing.count(b"\0") > MAX_FILES:
             raise too_many_files(self.address.redacted)
-        self._refuse_forged(listing)
+        refuse_forged(listing, self.address.redacted)
         entries: dict[str, Entry] = {}
         for line in listing.decode("utf-8", "backslashreplace").split("\0")[:-1]:
             about, _, path = line.partition("\t")
@@ -346,15 +348,6 @@ class Repository:
                 raise forged(self.address.redacted, path)
             entries[path] = Entry(mode, oid, -1 if size == "-" else int(size))
         return dict(sorted(entries.items()))
-
-    def _refuse_forged(self, listing: bytes) -> None:
-        """Raise where a path is one that git would take for its own."""
-        # To look at all paths at once takes a tenth of the time. It may find too much, for paths may hold tabs, but never too little.
-        if FORGED.search(listing.replace(b"\t", b"/").replace(b"\0", b"/\0")):
-            for line in listing.split(b"\0")[:-1]:
-                raw = line.partition(b"\t")[2]
-                if FORGED.search(b"/" + raw + b"/"):
-                    raise forged(self.address.redacted, raw.decode("utf-8", "backslashreplace"))
 
     def _renewing(self, read: Callable[[], T]) -> T:
         """What `read` returns; a damaged mirror is fetched anew, once."""
@@ -370,6 +363,17 @@ class Repository:
                 return read()
             finally:
                 self._mirror = mirror
+
+
+def refuse_forged(listing: bytes, where: str) -> None:
+    """Raise where a path in a listing of `git ls-tree -z` is one that git would take for its own."""
+    # To look through all paths at once takes hardly any time. It may find too much, such as .gitignore, but never too little.
+    text = listing.replace(b"\t", b"/").replace(b"\0", b"/\0").lower()
+    if any(part in text for part in _IN_FORGED):
+        for line in listing.split(b"\0")[:-1]:
+            raw = line.partition(b"\t")[2]
+            if FORGED.search(b"/" + raw + b"/"):
+                raise forged(where, raw.decode("utf-8", "backslashreplace"))
 
 
 def _entry(mode: str, oid: str) -> Entry | None:
