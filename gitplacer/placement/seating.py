@@ -2,8 +2,8 @@
 The room of those who are placed on a cluster, taken one after another.
 
 A large cluster may have a thousand groups that no snapshot shows yet, each of which is packed into ten thousand machines; and once more in every process. What
-comes of it depends on what is free there and on what their pods ask for, and on nothing else. So it is kept by the digest of these, for whoever
-takes the same room again. A cluster that is soon packed is not looked up.
+comes of it depends on what is free there, on how much their pods ask for and which nodes take these, and on nothing else where none of them minds
+other pods. So it is kept by the digest of that, for whoever takes the same room again. A cluster that is soon packed is not looked up.
 """
 
 from __future__ import annotations
