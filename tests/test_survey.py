@@ -211,7 +211,9 @@ def test_who_has_prospects_is_found_at_once_as_step_by_step(
     asked = np.array(data.draw(st.lists(st.sampled_from(range(len(names))), min_size=1, unique=True)), dtype=np.intp)
     some = st.lists(st.sampled_from((0, 0, 0, 1)), min_size=len(names), max_size=len(names))
     liked, asleep, lucky = (np.array(data.draw(some), dtype=np.int64) for _ in range(3))
-    gang, alike = data.draw(which), data.draw(st.booleans())
+    gang, open_ = data.draw(which), None
+    if not data.draw(st.booleans(), label="alike"):
+        open_ = np.array([data.draw(st.booleans()) for _ in asked])
     told = []
     with patch.multiple(books_module, FEW=few, MANY=2 * few):
         for i, (added, name) in enumerate(data.draw(st.lists(st.tuples(which, where), max_size=12))):
@@ -223,13 +225,16 @@ def test_who_has_prospects_is_found_at_once_as_step_by_step(
         for module in ("no.such.module", COMPILED):
             books._survey = counting(books._survey, module)
             keys = liked[: len(asked)], asleep[: len(asked)]
-            found = books.prospects(gang, asked, *keys, lucky > 0, alike=alike)
-            best = list(found.best)
+            found = books.prospects(gang, asked, *keys, lucky > 0, open_=open_)
+            best, left = list(found.best), asked[found.open].tolist()
             in_order = list(books.best_first(gang, asked, *keys))
-            told.append((best if len(best) > 1 else [number for number, _ in best], found.hopeless.tolist(), in_order))
-    event(f"hopeless: {bool(told[0][1])}, several: {len(told[0][0]) > 1}")
+            several = best if len(best) > 1 else [number for number, _ in best]
+            told.append((several, left, found.hopeless.tolist(), in_order))
+            assert left == asked[books.may_have_room(gang, asked) if open_ is None else open_].tolist()
+            assert sorted([number for number, _ in best] + found.hopeless.tolist()) == sorted(left)
+            assert sorted(in_order) == sorted(asked.tolist())
+    event(f"hopeless: {bool(told[0][2])}, several: {len(told[0][0]) > 1}, ruled out: {len(told[0][1]) < len(asked)}")
     assert told[0] == told[1]
-    assert sorted([number for number, _ in best] + told[0][1]) == sorted(in_order) == sorted(asked.tolist())
 
 
 @given(

@@ -34,10 +34,11 @@ MANY = 20
 @dataclass(frozen=True, slots=True)
 class Prospects:
     """
-    Clusters by number: those on which a proof may be found, `best` first, each with the blocks that a gang breaks there; and those where that is
-    `hopeless`.
+    Of some clusters those that are `open`, that is, where a gang may have room. Of these, by number, those on which a proof may be found, `best` first,
+    each with the blocks that the gang breaks there; and those where that is `hopeless`.
     """
 
+    open: Mask
     best: Iterator[tuple[int, int]]
     hopeless: Indexes
 
@@ -206,7 +207,12 @@ class Books:
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """Which of some clusters, by number, may have room for a gang on machines that are there; the others surely have none."""
-        found, roster = self._survey.may_have_room(gang, asked), Roster.of(gang)
+        return self._may_host(gang, asked) & self._survey.may_have_room(gang, asked)
+
+    def _may_host(self, gang: Gang, asked: Indexes) -> Mask:
+        """Which of some clusters, by number, have machines for the slices of a gang, if it has any."""
+        found: Mask = np.ones(len(asked), dtype=np.bool_)
+        roster = Roster.of(gang)
         if roster.may_mind:
             for pods in roster:
                 if pods.count and pods.slice_size > 1:
@@ -243,22 +249,33 @@ class Books:
         return found
 
     def prospects(
-        self, gang: Gang, asked: Indexes, liked: Counts, asleep: Counts, lucky: Mask, *, alike: bool
+        self,
+        gang: Gang,
+        asked: Indexes,
+        liked: Counts,
+        asleep: Counts,
+        lucky: Mask,
+        *,
+        open_: Mask | None = None,
     ) -> Prospects:
         """
-        Of some clusters, by number, those on which a gang may be proved room, which is `alike` on all of them or not; those first that are `liked` more,
-        as less says, then those that are not `asleep`, and then those that are not unlikely, where no luck is taken.
+        Of some clusters, by number, those on which a gang may be proved room; those first that are `liked` more, as less says, then those that are not
+        `asleep`, and then those that are not unlikely, where no luck is taken. Where the gang is not the same on all of them somebody else
+        has to know which are `open_`, and none is hopeless.
         """
-        compiled, roster = self._survey.compiled, Roster.of(gang)
-        if compiled is not None and len(asked) > 1:
-            return self._prospects_at_once(compiled, roster, asked, liked, asleep, lucky, alike)
-        hopeless: Mask = np.zeros(len(asked), dtype=np.bool_)
+        compiled, alike = self._survey.compiled, open_ is None
+        if compiled is not None:
+            may: Mask = self._may_host(gang, asked) if open_ is None else open_
+            return self._prospects_at_once(compiled, Roster.of(gang), asked, liked, asleep, lucky, may, alike=alike)
+        may = self.may_have_room(gang, asked) if open_ is None else open_
+        left, liked, asleep = asked[may], liked[may], asleep[may]
+        hopeless: Mask = np.zeros(len(left), dtype=np.bool_)
         if alike:
-            hopeless = self.hopeless(gang, asked) & self.are_busy(asked) & ~lucky[asked]
-        hoped = asked[~hopeless]
+            hopeless = self.hopeless(gang, left) & self.are_busy(left) & ~lucky[left]
+        hoped = left[~hopeless]
         unlikely = self.how_unlikely(gang, hoped) * ~lucky[hoped]
         keys = liked[~hopeless], asleep[~hopeless], in_bits(unlikely)
-        return Prospects(self._best_with_breaks(gang, hoped, keys), asked[hopeless])
+        return Prospects(may, self._best_with_breaks(gang, hoped, keys), left[hopeless])
 
     def _prospects_at_once(
         self,
@@ -268,21 +285,23 @@ class Books:
         liked: Counts,
         asleep: Counts,
         lucky: Mask,
+        may: Mask,
+        *,
         alike: bool,
     ) -> Prospects:
-        """The same in machine code."""
-        weighed = self._survey.weighed(compiled, gang, asked, self.doubts.against)
+        """The same in machine code. Who is not `alike` is not asked again whether it may have room."""
+        weighed = self._survey.weighed(compiled, gang, asked, may, self.doubts.against, anyway=not alike)
         everywhere = _is_hopeless(gang) if alike else False
         if everywhere is not None:
             weighed.hopeless[:] = everywhere
         unproved = self.doubts.unproved(gang) if everywhere is None else NO_BITS
         wants = self._survey.wants(gang.counts)
         keys, hopeless = compiled.rank(
-            asked, liked, asleep, lucky, self.pods_coming, FEW, MANY, weighed.spare, weighed.broken, weighed.hopeless, unproved, weighed.more,
-            self._crowding_now(), wants.resources, self._survey.totals, wants.devices,
+            asked, weighed.open, liked, asleep, lucky, self.pods_coming, FEW, MANY, weighed.spare, weighed.broken, weighed.hopeless, unproved,
+            weighed.more, self._crowding_now(), wants.resources, self._survey.totals, wants.devices,
         )  # fmt: skip
         best = rows_in_order(compiled, keys)
-        return Prospects(((int(keys[at, 6]), int(keys[at, 4])) for at in best), hopeless)
+        return Prospects(weighed.open, ((int(keys[at, 6]), int(keys[at, 4])) for at in best), hopeless)
 
     def best_first(self, gang: Gang, asked: Indexes, liked: Counts, asleep: Counts) -> Iterator[int]:
         """
@@ -292,9 +311,11 @@ class Books:
         compiled = self._survey.compiled
         if compiled is None or len(asked) < 2:
             return (number for number, _ in self._best_with_breaks(gang, asked, (liked, asleep)))
-        anywhere = np.ones(len(self._names), dtype=np.bool_)
-        best = self._prospects_at_once(compiled, Roster.of(gang), asked, liked, asleep, anywhere, False).best
-        return (number for number, _ in best)
+        anywhere, all_ = np.ones(len(self._names), dtype=np.bool_), np.ones(len(asked), dtype=np.bool_)
+        found = self._prospects_at_once(
+            compiled, Roster.of(gang), asked, liked, asleep, anywhere, all_, alike=False
+        )
+        return (number for number, _ in found.best)
 
     def _best_with_breaks(
         self, gang: Gang, asked: Indexes, before: Sequence[Counts | Mask] = ()

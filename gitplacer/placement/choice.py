@@ -21,7 +21,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
-from gitplacer.placement.books import Books
+from gitplacer.placement.books import Books, Prospects
 from gitplacer.placement.effort import beyond
 from gitplacer.placement.evaluation import Evaluation, Tries, can_scale, falls_short, left_out
 from gitplacer.placement.nodes import Counts, Indexes, Mask
@@ -373,18 +373,17 @@ class Choice:
             return
         for tier in self._tiers(group, line):
             offered: set[str] = set()
-            for offer in self._soon_told(group, policy, tier):
+            prospects = self._prospects(group, policy, tier)
+            for offer in self._soon_told(group, policy, prospects):
                 offered.add(offer[0])
                 yield offer
-            yield from self._doubtful(group, tier, offered)
+            yield from self._doubtful(group, tier, prospects.open, offered)
 
     def _tiers(self, group: Group, line: Line) -> Iterator[Line]:
-        """
-        Clusters that a policy likes equally, best first, as far as they may have room; once a group is not tried any more, all that are left.
-        """
+        """Clusters that a policy likes equally, best first; once a group is not tried any more, all that are left."""
         while len(line.numbers):
             tier, rest = (line, line.none()) if self._is_tried_enough(group) else line.by_liking()
-            yield tier.only(self._may_have_room(group.id, tier.numbers))
+            yield tier
             line = rest
 
     def _is_tried_enough(self, group: Group) -> bool:
@@ -402,7 +401,16 @@ class Choice:
                 return
             yield from self._offer(group, name, self._books.fit(gang, name, scale_up=True))
 
-    def _soon_told(self, group: Group, policy: PlacementPolicy, line: Line) -> Iterator[tuple[str, Packing]]:
+    def _prospects(self, group: Group, policy: PlacementPolicy, line: Line) -> Prospects:
+        """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
+        same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
+        open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
+        gang = self._pass.gangs[group.id] if same is None else same
+        return self._books.prospects(gang, line.numbers, line.liked, line.asleep, fortunate, open_=open_)
+
+    def _soon_told(
+        self, group: Group, policy: PlacementPolicy, prospects: Prospects
+    ) -> Iterator[tuple[str, Packing]]:
         """
         Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck; or where so few
         pods are to come that all orders are soon tried. Most trials find an order that leaves a pod out, so of clusters where the group breaks as
@@ -410,9 +418,6 @@ class Choice:
         is never asked again; last where it is unlikely.
         """
         same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
-        prospects = self._books.prospects(
-            self._pass.gangs[group.id], line.numbers, line.liked, line.asleep, fortunate, alike=same is not None
-        )
         soon: list[int] = []
         breaks = 0
         for number, broken in prospects.best:
@@ -460,12 +465,14 @@ class Choice:
             return False
         return not self._books.is_roomless(gang, self._books.names[number])
 
-    def _doubtful(self, group: Group, line: Line, offered: Collection[str]) -> Iterator[tuple[str, Packing]]:
-        """Clusters that have room for a group now, but those that were offered, until it was tried on enough."""
+    def _doubtful(
+        self, group: Group, line: Line, open_: Mask, offered: Collection[str]
+    ) -> Iterator[tuple[str, Packing]]:
+        """Those of some clusters that are open and have room for a group now, but those that were offered, until it was tried on enough."""
         refused, same, seen = self.tries.refused[group.id], self._pass.gang_anywhere(group.id), set(offered)
         if self._is_done_with(group, seen):
             return
-        for name in self._in_order(self._pass.gangs[group.id], line):
+        for name in self._in_order(self._pass.gangs[group.id], line.only(open_)):
             if self._is_done_with(group, seen):
                 return
             if name in seen or (self._is_tried_enough(group) and name not in refused):
@@ -506,10 +513,7 @@ class Choice:
         return np.array([bool(self._books[name].nodes.types) for name in self._books.names], dtype=np.bool_)
 
     def _may_have_room(self, group_id: str, numbers: Indexes) -> Mask:
-        """Which of some clusters are not ruled out for a group now."""
-        gang = self._pass.gang_anywhere(group_id)
-        if gang is not None:
-            return self._books.may_have_room(gang, numbers)
+        """Which of some clusters are not ruled out now for a group that is not the same on all of them."""
         names = [self._books.names[number] for number in numbers.tolist()]
         open_: set[int] = set()
         for gang, where in self._pass.gangs_on(group_id, names):

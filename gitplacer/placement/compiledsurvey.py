@@ -34,8 +34,13 @@ def counted(clusters, starts, free, class_of, admits, request, block_of, most, e
 
 
 @numba.njit(cache=True)
-def recount(rows, clusters, before, after, class_of, admits, request, devices, most, far, known, counts, totals):
-    """As `Survey._recount`."""
+def renew(
+    rows, clusters, before, after, class_of, admits, request, devices, most, far, known, counts, totals, asked, open_
+):  # fmt: skip
+    """
+    Count what was changed, on clusters that are known, as `Survey._recount`. Returns those of some clusters that are open and of which nothing is
+    known.
+    """
     blocks = counts.shape[1]
     for i in range(len(rows)):
         c = clusters[i]
@@ -51,64 +56,54 @@ def recount(rows, clusters, before, after, class_of, admits, request, devices, m
                 continue
             counts[c, block] += more
         totals[c] += more - less
-
-
-@numba.njit(cache=True)
-def enough(totals, asked, need):
-    """Which of some clusters have so much of everything, in all."""
-    found = np.ones(len(asked), dtype=np.bool_)
-    for i in range(len(asked)):
-        for r in range(len(need)):
-            found[i] &= totals[asked[i], r] >= need[r]
-    return found
-
-
-@numba.njit(cache=True)
-def unknown(asked, known):
-    """Those of some clusters of which nothing is known."""
     some = 0
     for i in range(len(asked)):
-        some += not known[asked[i]]
+        some += open_[i] and not known[asked[i]]
     found = np.empty(some, dtype=asked.dtype)
-    for i in range(len(asked)):
-        if not known[asked[i]]:
+    for i in range(len(asked) if some else 0):
+        if open_[i] and not known[asked[i]]:
             some -= 1
             found[some] = asked[i]
     return found
 
 
 @numba.njit(cache=True)
+def enough(totals, asked, need, open_):
+    """Of some clusters close those that have not so much of everything, in all; who is closed stays so."""
+    for i in range(len(asked)):
+        for r in range(len(need)):
+            open_[i] &= totals[asked[i], r] >= need[r]
+
+
+@numba.njit(cache=True)
 def rule_out(asked, places, count, open_):
-    """Of some clusters close those that have fewer places; who is closed stays so."""
+    """The same of those that have fewer places."""
     for i in range(len(asked)):
         open_[i] &= places[asked[i]] >= count
 
 
 @numba.njit(cache=True)
-def breaks(asked, counts, number, blocks, broken):
-    """Add to `broken`, for each of some clusters, the blocks from which so many pods are taken, smallest first; `counts` are the places by block."""
-    for i in range(len(asked)):
-        left = number
-        for b in range(len(blocks)):
-            taken = min(left, counts[asked[i], b])
-            broken[i] += taken * blocks[b]
-            left -= taken
-
-
-@numba.njit(cache=True)
 def weigh(
-    asked, places, blocked, most, needs_room, breaking, blocks, least, in_vain, amount, count, spare, broken, hopeless, more
+    asked, places, blocked, most, needs_room, anyway, breaking, blocks, least, in_vain, amount, count, open_, spare, broken, hopeless, more
 ):  # fmt: skip
     """
-    Add to what is known of some clusters what so many pods of a shape say of it; `places` are those that it has on each, `blocked` these by block.
+    Add to what is known of some open clusters what so many pods of a shape say of it; `places` are those that it has on each, `blocked` these by block.
+    Who has too few of them is closed, unless `anyway`.
     """
     for i in range(len(asked)):
+        if not open_[i]:
+            continue
         c = asked[i]
         if needs_room:
             spare[i] = min(spare[i], places[c] - most)
+            if places[c] < most and not anyway:
+                open_[i] = False
+                continue
         if breaking:
             left = most
-            for b in range(len(blocks)):
+            for b in range(len(blocks)):  # smallest first
+                if left == 0:
+                    break
                 taken = min(left, blocked[c, b])
                 broken[i] += taken * blocks[b]
                 left -= taken
@@ -120,11 +115,11 @@ def weigh(
 
 @numba.njit(cache=True)
 def rank(
-    asked, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices
+    asked, open_, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices
 ):  # fmt: skip
     """
-    What puts those clusters in order that are not hopeless, as `Books.prospects` does, a row for each with its number at the end; and the numbers of
-    the others.
+    What puts those open clusters in order that are not hopeless, as `Books.prospects` does, a row for each with its number at the end; and the numbers
+    of the others.
     """
     keys = np.empty((len(asked), 7), dtype=np.int64)
     lost = np.empty(len(asked), dtype=asked.dtype)
@@ -132,6 +127,8 @@ def rank(
     bits = amounts.view(np.int64)
     known = given_up = 0
     for i in range(len(asked)):
+        if not open_[i]:
+            continue
         c = asked[i]
         busy = coming[c] > few
         lacking = hopeless[i] or (len(unproved) > 0 and (unproved[c >> 3] >> (c & 7)) & 1)

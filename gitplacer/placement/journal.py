@@ -69,6 +69,11 @@ class Journal:
         self._before[start:stop], self._after[start:stop] = before, after
         self.end += len(rows)
 
+    @property
+    def none(self) -> Changes:
+        """No changes."""
+        return Changes(self._rows[:0], self._clusters[:0], self._before[:0], self._after[:0])
+
     def since(self, then: int) -> Changes | None:
         """All changes after so many; None if some of these are forgotten."""
         if then < self._forgotten:

@@ -16,7 +16,7 @@ journal tells. A reservation costs the rows of its own cluster.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -115,11 +115,13 @@ class Wants:
 
 class Weighed:
     """
-    What there is to say of some clusters for a gang, all at once, in arrays of their length: the places that are `spare`, the blocks that are `broken`,
-    whether it is `hopeless` to ask for a proof, and how much `more` is asked for than others did in vain.
+    What there is to say of some clusters for a gang, all at once, in arrays of their length: which are `open`, of those that were, and of these
+    the places that are `spare`, the blocks that are `broken`, whether it is `hopeless` to ask for a proof, and how much `more` is asked for than
+    others did in vain.
     """
 
-    def __init__(self, clusters: int) -> None:
+    def __init__(self, open_: Mask) -> None:
+        self.open, clusters = open_.copy(), len(open_)
         self.spare: Counts = np.full(clusters, _MOST, dtype=np.int64)
         self.broken: Counts = np.zeros(clusters, dtype=np.int64)
         self.hopeless: Mask = np.zeros(clusters, dtype=np.bool_)
@@ -137,16 +139,25 @@ class Doubted(NamedTuple):
     amount: float
 
 
+class _Looks(NamedTuple):
+    """What pods of a shape look at: which classes of nodes take them, how much of each resource one asks for, and of which devices its blocks are."""
+
+    admits: Mask
+    request: Counts
+    blocking: Mask
+
+
 class _Kept:
     """
     The places for a shape on each cluster by block, after so many changes to the fleet's nodes; those of clusters that are `known`, since nobody
     has asked about others.
     """
 
-    def __init__(self, clusters: int, width: int) -> None:
+    def __init__(self, looks: _Looks, clusters: int) -> None:
+        self.looks = looks
         self.seen = 0
         self.known: Mask = np.zeros(clusters, dtype=np.bool_)
-        self.counts = np.zeros((clusters, width), dtype=np.int32)
+        self.counts = np.zeros((clusters, len(BLOCKS)), dtype=np.int32)
         self.totals: Counts = np.zeros(clusters, dtype=np.int64)
         """The same, whatever the block."""
 
@@ -162,6 +173,8 @@ class _Kept:
         self.known[clusters] = (counts < _FAR).all(axis=1)
 
 
+_NO_PLACES = np.zeros(0, dtype=np.int64), np.zeros((0, len(BLOCKS)), dtype=np.int32)
+"""Of pods that nobody counts places for."""
 SURVEYS = Patience("gitplacer.placement.compiledsurvey", 1_000)
 """Of this process; a step is a shape that is counted on some clusters, several where they have many thousands of nodes."""
 
@@ -199,7 +212,7 @@ class Survey:
         self._wants: dict[tuple[PodShape, ...], Wants] = {}
         self._sized: dict[bytes, tuple[int, Sizes]] = {}
         self._is_large = any(bool((ledger.nodes.allocatable >= _LARGE).any()) for ledger in ledgers)
-        self._nobody = _Kept(0, len(BLOCKS))
+        self._everywhere: Mask = np.ones(len(ledgers), dtype=np.bool_)
 
     @property
     def compiled(self) -> ModuleType | None:
@@ -236,17 +249,31 @@ class Survey:
         Which of some clusters may have room for a gang: as much of everything, in all, as it asks, and as many places for each
         shape as it has pods. The others surely have none.
         """
-        counts = Roster.of(gang).counts
-        # In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look.
+        counts, compiled = Roster.of(gang).counts, self._patience.compiled
+        need, named = self._need(counts), self.wants(counts).named
+        open_: Mask = np.ones(len(asked), dtype=np.bool_)
+        if compiled is not None:
+            compiled.enough(self._totals, asked, need, open_)
+        else:
+            open_ = np.all(self._totals[asked] >= need, axis=1)
+        for (shape, count), by_name in zip(counts.items(), named, strict=True):
+            # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
+            if by_name or not count:
+                continue
+            if compiled is not None:
+                compiled.rule_out(asked, self._kept(shape, asked, open_).totals, min(count, _MOST), open_)
+            else:
+                left = np.flatnonzero(open_)
+                open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
+        return open_
+
+    def _need(self, counts: Mapping[PodShape, int]) -> Floats:
+        """How much so many pods ask for in all. In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look."""
         need = np.zeros(len(self._columns))
         for shape, count in counts.items():
             need += self._columns.asked(shape) * float(count)
-        open_ = self._has_enough(need * (1 - 1e-9), asked)
-        for shape, count in counts.items():
-            # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
-            if count and not asks_for_a_name(shape):
-                self._rule_out(shape, min(count, _MOST), asked, open_)
-        return open_
+        need *= 1 - 1e-9
+        return need
 
     def tightness(self, gang: Gang, asked: Indexes) -> tuple[Counts, Floats]:
         """
@@ -260,8 +287,9 @@ class Survey:
         wants = self.wants(counts)
         broken = np.zeros(len(asked), dtype=np.int64)
         for (shape, count), breaking in zip(counts.items(), wants.breaking, strict=True):
-            if breaking:
-                self._break(shape, min(count, _MOST), asked, broken)
+            if breaking:  # smallest blocks first
+                up_to = np.cumsum(self.beside_blocks(shape, asked), axis=1)
+                broken += np.diff(np.minimum(up_to, min(count, _MOST)), axis=1, prepend=0) @ BLOCKS
         free = np.zeros(len(asked))
         for column in wants.devices.tolist():
             free += self._totals[asked, column]
@@ -286,18 +314,31 @@ class Survey:
         return self._wants[key]
 
     def weighed(
-        self, compiled: ModuleType, gang: Gang, asked: Indexes, against: Callable[[PodShape, int], Doubted]
+        self,
+        compiled: ModuleType,
+        gang: Gang,
+        asked: Indexes,
+        open_: Mask,
+        against: Callable[[PodShape, int], Doubted],
+        *,
+        anyway: bool = False,
     ) -> Weighed:
         """
-        What `tightness` and `spare` say of some clusters, and what is known `against` its pods, in one go, by machine code.
+        What `may_have_room`, `tightness` and `spare` say of some clusters that are open, and what is known `against` the pods of a gang, in one go, by
+        machine code; `anyway`: also of those that have no room.
         """
-        counts, found = Roster.of(gang).counts, Weighed(len(asked))
+        counts, found = Roster.of(gang).counts, Weighed(open_)
+        if not anyway:
+            compiled.enough(self._totals, asked, self._need(counts), found.open)
         wants = self.wants(counts)
         for (shape, count), breaking, named in zip(counts.items(), wants.breaking, wants.named, strict=True):
-            kept = self._nobody if named else self._kept(shape, asked)
+            totals, blocked = _NO_PLACES
+            if not named:
+                kept = self._kept(shape, asked, found.open)
+                totals, blocked = kept.totals, kept.counts
             compiled.weigh(
-                asked, kept.totals, kept.counts, min(count, _MOST), bool(count) and not named, breaking, BLOCKS, *against(shape, count),
-                min(count, _FAR_MORE), found.spare, found.broken, found.hopeless, found.more,
+                asked, totals, blocked, min(count, _MOST), bool(count) and not named, anyway, breaking, BLOCKS, *against(shape, count),
+                min(count, _FAR_MORE), found.open, found.spare, found.broken, found.hopeless, found.more,
             )  # fmt: skip
         return found
 
@@ -305,32 +346,6 @@ class Survey:
     def totals(self) -> Floats:
         """What is free in all, by number of a cluster and column. Do not write to it."""
         return self._totals
-
-    def _has_enough(self, need: Floats, asked: Indexes) -> Mask:
-        """Which of some clusters have so much of everything, in all."""
-        compiled = self._patience.compiled
-        if compiled is not None:
-            found: Mask = compiled.enough(self._totals, asked, need)
-        else:
-            found = np.all(self._totals[asked] >= need, axis=1)
-        return found
-
-    def _rule_out(self, shape: PodShape, count: int, asked: Indexes, open_: Mask) -> None:
-        """Of some clusters that are open close those that have no place for each of so many pods of a shape."""
-        compiled, left = self._patience.compiled, np.flatnonzero(open_)
-        if compiled is not None:
-            compiled.rule_out(asked, self._kept(shape, asked[left]).totals, count, open_)
-        else:
-            open_[left] = self.places(shape, asked[left]) >= count
-
-    def _break(self, shape: PodShape, count: int, asked: Indexes, broken: Counts) -> None:
-        """Add to `broken` the blocks from which so many pods of a shape are taken on each of some clusters, smallest first."""
-        compiled = self._patience.compiled
-        if compiled is not None:
-            compiled.breaks(asked, self._kept(shape, asked).counts, count, BLOCKS, broken)
-            return
-        up_to = np.cumsum(self.beside_blocks(shape, asked), axis=1)
-        broken += np.diff(np.minimum(up_to, count), axis=1, prepend=0) @ BLOCKS
 
     def in_order(self, asked: Indexes, keys: Sequence[Counts | Mask]) -> Iterator[int]:
         """
@@ -360,31 +375,33 @@ class Survey:
         """The places for a shape on some clusters by the size of the block of free devices that is on their node."""
         return self._kept(shape, asked).counts[asked].astype(np.int64)
 
-    def _kept(self, shape: PodShape, asked: Indexes) -> _Kept:
-        """What is kept for a shape, which is how it is now on some clusters."""
+    def _kept(self, shape: PodShape, asked: Indexes, open_: Mask | None = None) -> _Kept:
+        """What is kept for a shape, which is how it is now on some clusters, or on those of them that are open."""
         kept = self._beside.get(shape)
         if kept is None:
-            kept = self._beside[shape] = _Kept(len(self._sizes), len(BLOCKS))
+            looks = _Looks(self._classes.admits(shape), self._columns.asked(shape), self._blocking(shape))
+            kept = self._beside[shape] = _Kept(looks, len(self._sizes))
         changes, kept.seen = self._journal.since(kept.seen), self._journal.end
         if changes is None:
             kept.known[:] = False
-        elif len(changes.rows):
-            self._recount(shape, kept, changes)
+            changes = self._journal.none
         compiled = self._patience.compiled
-        new = compiled.unknown(asked, kept.known) if compiled is not None else asked[~kept.known[asked]]
+        if compiled is not None:
+            new = compiled.renew(
+                *changes, self._class_of, *kept.looks, _MOST, _FAR, kept.known, kept.counts, kept.totals,
+                asked, self._everywhere[: len(asked)] if open_ is None else open_,
+            )  # fmt: skip
+        else:
+            if len(changes.rows):
+                self._recount(kept, changes)
+            new = asked[~kept.known[asked]]
         if len(new):
             kept.learn(new, self.counted(shape, new))
         return kept
 
-    def _recount(self, shape: PodShape, kept: _Kept, changes: Changes) -> None:
+    def _recount(self, kept: _Kept, changes: Changes) -> None:
         """Count what was changed, on clusters that are known."""
-        admits, request, blocking = self._classes.admits(shape), self._columns.asked(shape), self._blocking(shape)
-        compiled = self._patience.compiled
-        if compiled is not None:
-            compiled.recount(
-                *changes, self._class_of, admits, request, blocking, _MOST, _FAR, kept.known, kept.counts, kept.totals
-            )  # fmt: skip
-            return
+        admits, request, blocking = kept.looks
         self._patience.spend(1)
         some = np.flatnonzero(kept.known[changes.clusters] & admits[self._class_of[changes.rows]])
         if len(some):
