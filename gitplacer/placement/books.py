@@ -312,9 +312,7 @@ class Books:
         if compiled is None or len(asked) < 2:
             return (number for number, _ in self._best_with_breaks(gang, asked, (liked, asleep)))
         anywhere, all_ = np.ones(len(self._names), dtype=np.bool_), np.ones(len(asked), dtype=np.bool_)
-        found = self._prospects_at_once(
-            compiled, Roster.of(gang), asked, liked, asleep, anywhere, all_, alike=False
-        )
+        found = self._prospects_at_once(compiled, Roster.of(gang), asked, liked, asleep, anywhere, all_, alike=False)
         return (number for number, _ in found.best)
 
     def _best_with_breaks(

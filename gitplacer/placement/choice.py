@@ -408,9 +408,7 @@ class Choice:
         gang = self._pass.gangs[group.id] if same is None else same
         return self._books.prospects(gang, line.numbers, line.liked, line.asleep, fortunate, open_=open_)
 
-    def _soon_told(
-        self, group: Group, policy: PlacementPolicy, prospects: Prospects
-    ) -> Iterator[tuple[str, Packing]]:
+    def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:
         """
         Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck; or where so few
         pods are to come that all orders are soon tried. Most trials find an order that leaves a pod out, so of clusters where the group breaks as

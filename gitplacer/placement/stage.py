@@ -32,7 +32,7 @@ from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.crowding import Coming, Crowd, Ints
-from gitplacer.scheduler.gangs import alike, slice_key
+from gitplacer.scheduler.gangs import alike, example, expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
 
@@ -222,19 +222,19 @@ class Stage:
             near = self._near(gang, coming, lucky, added)
         pods: list[Pod] = []
         sets: list[PodSet] = []
+        names: list[str] = []
         sure: list[bool] = []
         heads: list[int] = []
         for group, members, promised in (("", gang, not lucky), *((c.group, c.gang, c.must(lucky)) for c in coming)):
             heads.append(len(pods))
             for each in members:
                 if near is None or each.shape in near:
-                    name = f"{each.role} of {group}" if group else each.role
                     if each.count > STEPS:
                         return NOT_TRIED, 0
-                    found = alike(each, _numbered(name, len(pods)), slice_key(each, self._slice_topology))
-                    pods += found
-                    sets += [each] * len(found)
-                    sure += [promised] * len(found)
+                    pods += self._unnamed(each, len(pods))
+                    sets += [each] * each.count
+                    names += [f"{each.role} of {group}" if group else each.role] * each.count
+                    sure += [promised] * each.count
         if not pods:
             return None, 0
         sorts = self._sorts(set(sets))
@@ -250,8 +250,15 @@ class Stage:
             return None, answer * len(pods) * sorts
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)
         out = tuple(replace(each, count=count) for each, count in left.items())
-        tight = Tight(answer.order, answer.scoring, answer.pod.partition(_MARK)[0], out)
+        tight = Tight(answer.order, answer.scoring, names[board.class_of.index(answer.k)], out)
         return tight, answer.tried * len(pods) * sorts
+
+    def _unnamed(self, pods: PodSet, first: int) -> list[Pod]:
+        """The pods of a set, the first of which is pod number so and so, for who does not tell them by their names: most are one object, many times."""
+        topology = slice_key(pods, self._slice_topology)
+        if topology or pods.claims:  # slices and claims are told by the names of their pods
+            return list(expanded(pods, _numbered("", first), topology))
+        return [example(pods.shape, pods.namespace, pods.labels)] * pods.count
 
     def _site(self, added: tuple[str, ...]) -> Site:
         """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""

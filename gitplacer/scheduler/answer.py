@@ -64,11 +64,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """A run that leaves a pod out, like the one named; `left` are the classes of all pods that it leaves out."""
+    """A run that leaves a pod out, like the one named, of class `k`; `left` are the classes of all pods that it leaves out."""
 
     order: str
     scoring: str
     pod: str
+    k: int
     tried: int
     left: tuple[int, ...]
 
@@ -188,7 +189,8 @@ def refuted(
             settled.add((sequence, profile.score))
         if run.left:
             left = play(sequence, profile, whole=False, may_wait=may_wait).left
-            return Refuted(order, str(profile), board.classes[run.left[0]].name, tried, left)
+            k = run.left[0]
+            return Refuted(order, str(profile), board.classes[k].name, k, tried, left)
     return tried
 
 

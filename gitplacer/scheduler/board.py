@@ -394,6 +394,14 @@ class Bound:
         return mask
 
 
+def _bare(pod: Pod) -> Pod:
+    """A pod without what makes no difference; many have none of it."""
+    where = pod.namespace if pod.spread else ""
+    if not pod.name and pod.namespace == where and not pod.labels and not pod.claims:
+        return pod
+    return replace(pod, name="", namespace=where, labels=(), claims=())
+
+
 def _classes(
     gang: Sequence[Pod], living: Sequence[Pod], namespaces: Namespaces
 ) -> tuple[tuple[Pod, ...], tuple[int, ...]]:
@@ -424,8 +432,7 @@ def _classes(
             *(asked_by(term, pod, namespaces) for term in ordered_terms),
             *(asked_of(term, pod, namespaces) for term in ordered_terms),
         )
-        where = pod.namespace if pod.spread else ""
-        key = (replace(pod, name="", namespace=where, labels=(), claims=()), seen)
+        key = (_bare(pod), seen)
         if key not in numbers:
             numbers[key] = len(found)
             found.append(pod)
