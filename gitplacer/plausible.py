@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from gitplacer.documents import Document, Path
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import ClusterLimits
+from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
 from gitplacer.problems import Problem, Severity
@@ -27,12 +28,11 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
     """What is wrong with the numbers; with an error among it, the snapshot cannot be used."""
     yield from _overused(snapshot, document)
     sums: Counter[str] = Counter()
-    offered: Counter[Resources] = Counter()  # most nodes offer the same, and are told together
-    for node in snapshot.nodes:
-        offered[node.allocatable] += node.count
-    for each, count in offered.items():
-        for name, amount in each.items():
-            sums[name] += amount * count
+    alike = NodeColumns.of(snapshot.nodes).alike  # most nodes offer the same, and are told together
+    for which, nodes in Counter(alike.rows).items():
+        each = alike.values[which]
+        for name, amount in each.allocatable.items():
+            sums[name] += amount * each.count * nodes
     for name, total in sorted(sums.items()):
         if total > quantity.MAX:
             message = f"the nodes offer {total:.3g} {name} together, more than can be counted"
@@ -63,24 +63,32 @@ def _more(name: str, amount: int, most: int) -> str:
     return f"{quantity.render(name, amount)} {name}, and may offer {quantity.render(name, most)}"
 
 
+def _beyond(used: Resources, offered: Resources) -> list[str]:
+    """Of what is offered that of which more is used."""
+    return [name for name, amount in used.items() if amount > offered.get(name, 0) and name in offered]
+
+
 def _overused(snapshot: CapacitySnapshot, document: Document) -> Iterator[Problem]:
     """One warning for all nodes on which more is used than there is, naming the first."""
-    found = [
-        (index, name)
-        for index, node in enumerate(snapshot.nodes)
-        for name, used in node.used.items()
-        if used > node.allocatable.get(name, 0) and name in node.allocatable
-    ]
-    if not found:
+    columns = NodeColumns.of(snapshot.nodes)
+    alike, used = columns.alike, columns.used
+    over = {
+        pair: names
+        for pair in set(zip(alike.rows, used.rows, strict=True))
+        if (names := _beyond(used.values[pair[1]], alike.values[pair[0]].allocatable))
+    }
+    if not over:
         return
+    pairs = enumerate(zip(alike.rows, used.rows, strict=True))
+    found = [(index, name) for index, pair in pairs for name in over.get(pair, ())]
     index, name = found[0]
     node = snapshot.nodes[index]
     more = len({place for place, _ in found}) - 1
     others = f" (and {more} more node{'s' if more > 1 else ''})" if more else ""
-    used, offered = quantity.render(name, node.used[name]), quantity.render(name, node.allocatable[name])
+    said, offered = quantity.render(name, node.used[name]), quantity.render(name, node.allocatable[name])
     yield document.problem(
         "UsedBeyondAllocatable",
-        f"{node.name} uses {used} of {offered} {name}{others}; nothing of it counts as free",
+        f"{node.name} uses {said} of {offered} {name}{others}; nothing of it counts as free",
         "take the snapshot again; if it stays so, the node is overcommitted",
         path=("nodes", index, "used", name),
         severity=Severity.WARNING,

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Model, NamespacedName, OwnKind
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
-from gitplacer.kinds.nodecolumns import columns_of, nodes_of
+from gitplacer.kinds.nodecolumns import NodeColumns, NodeTable
 from gitplacer.kinds.profile import Equipment, VolumeNodes
 from gitplacer.kinds.queues import ClusterQueue, Cohort
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
@@ -143,13 +143,18 @@ class CapacitySnapshot(Equipment, Observation):
     def name(self) -> str:
         return self.metadata.name
 
+    @model_validator(mode="after")
+    def _nodes_are_columns(self) -> Self:
+        self.__dict__["nodes"] = NodeTable(NodeColumns.of(self.nodes), Node)  # a snapshot is frozen for everybody else
+        return self
+
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
-        return {**state, "__dict__": {**state["__dict__"], "nodes": columns_of(self.nodes)}}
+        return {**state, "__dict__": {**state["__dict__"], "nodes": NodeColumns.of(self.nodes)}}
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         fields = state["__dict__"]
-        super().__setstate__({**state, "__dict__": {**fields, "nodes": nodes_of(fields["nodes"], Node)}})
+        super().__setstate__({**state, "__dict__": {**fields, "nodes": NodeTable(fields["nodes"], Node)}})
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -53,8 +53,9 @@ class Catalogue:
         declared_only = cluster.spec.limits.node_groups == "Declared"
         at = now or snapshot.observed_at
         found = merged(autoscaler.node_types, snapshot.node_groups, at, declared_only=declared_only)
-        seen = _seen(found, snapshot.nodes)
-        limits = {limit.key: limit for limit in _limits(autoscaler, found, seen, snapshot.nodes)}
+        nodes = tuple(snapshot.nodes)
+        seen = _seen(found, nodes)
+        limits = {limit.key: limit for limit in _limits(autoscaler, found, seen, nodes)}
         place = {REGION: cluster.spec.region, ZONE: cluster.spec.zone}
         derived = {key: value for key, value in place.items() if value is not None}
         types = (made for one in found for made in _machine_types(autoscaler, one, derived, limits))

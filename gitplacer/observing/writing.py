@@ -13,6 +13,7 @@ from typing import Any
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import Model
+from gitplacer.kinds.nodecolumns import NodeTable
 from gitplacer.model.resources import Resources
 from gitplacer.yamltext import to_yaml
 
@@ -34,7 +35,7 @@ def _plain(value: Any) -> Any:
             return f"{value:%Y-%m-%dT%H:%M:%SZ}"
         case Mapping():
             return {key: _plain(item) for key, item in value.items()}
-        case list() | tuple():
+        case list() | tuple() | NodeTable():
             return [_plain(item) for item in value]
     return value
 

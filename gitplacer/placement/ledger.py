@@ -20,6 +20,7 @@ import numpy as np
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model.decision import Reason, Seat
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
@@ -615,7 +616,7 @@ class Ledger:
 
 def _repels(snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> bool:
     """Whether something that runs keeps certain pods away."""
-    if any(pod.anti_affinity for node in snapshot.nodes for pod in node.pods):
+    if any(pod.anti_affinity for pods in NodeColumns.of(snapshot.nodes).pods.values() for pod in pods):
         return True
     return any(pods.shape.pod_anti_affinity for group in snapshot.groups for pods in gang_of(group.name))
 

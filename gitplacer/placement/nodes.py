@@ -9,17 +9,18 @@ each pair of pod shape and node shape, never once for each node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gitplacer.kinds.capacity import CapacitySnapshot, Node
+from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.machines import NodeType
+from gitplacer.kinds.nodecolumns import Column, NodeColumns
 from gitplacer.machines import Catalogue, MachineType
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.labels import Labels, Taint
@@ -34,6 +35,8 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Indexes = np.ndarray[Any, np.dtype[np.intp]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+Value = TypeVar("Value")
 
 MOST_MACHINES = 100_000
 """Of one type, where nothing bounds them nearer."""
@@ -55,7 +58,8 @@ class Columns:
     @staticmethod
     def of(snapshots: Collection[CapacitySnapshot], clusters: Iterable[Cluster], gangs: Iterable[Gang]) -> Columns:
         """All resources that nodes offer or pods ask for."""
-        offered = {name for alike in {node.allocatable for s in snapshots for node in s.nodes} for name in alike}
+        shown = {alike.allocatable for s in snapshots for alike in NodeColumns.of(s.nodes).alike.values}
+        offered = {name for allocatable in shown for name in allocatable}
         types = {name for c in clusters for t in _node_types(c) for name in t.allocatable or ()}
         types |= {name for s in snapshots for group in s.node_groups for name in group.allocatable or ()}
         asked = {name for gang in gangs for pods in gang for name in pods.shape.requests}
@@ -86,11 +90,11 @@ class Columns:
 
     def asked(self, pod: PodShape) -> Amounts:
         """A pod's request as a row, its own slot included. Do not write to it."""
-        if pod not in self._asked:
-            row = self.row(pod.requests).copy()
+        row = self._asked.get(pod)
+        if row is None:
+            row = self._asked[pod] = self.row(pod.requests).copy()
             row[0] += 1
-            self._asked[pod] = row
-        return self._asked[pod]
+        return row
 
     def resources(self, row: Sequence[int] | Amounts) -> Resources:
         return Resources({name: int(value) for name, value in zip(self.names, row, strict=True)})
@@ -121,35 +125,46 @@ class Nodes:
         self.types: dict[str, MachineType] = {t.key: t for t in self.catalogue.types}
         self._shapes: list[NodeShape] = []
         self._shape_index: dict[NodeShape, int] = {}
-        self._seen: dict[tuple[object, ...], int] = {}
         self._hosts: dict[str, str] = {}
         self._obstacles: dict[tuple[PodShape, int, str], tuple[Reason, str] | None] = {}
         self._masks: dict[PodShape, Mask] = {}
         self._answers: dict[bytes, Mask] = {}
         """By what is said of each shape of nodes, what that says of each node."""
         self._judge: tuple[Callable[[PodShape], Mask], np.ndarray[Any, np.dtype[np.intp]]] | None = None
-        rows, used = [], []
-        for node in snapshot.nodes:
-            taints = node.taint_values() if node.taints else ()
-            shape = self._interned(node.labels, taints, node.unschedulable, node.ready)
-            row, in_use = columns.offered(node.allocatable), columns.row(node.used)
-            host = node.labels.get(HOSTNAME, node.name)
-            if host != node.name and node.count == 1:
-                self._hosts[node.name] = host
-            for name in _names(node):
-                self.index[name] = len(self.machines)
-                self.machines.append(Machine(name, shape))
-                rows.append(row)
-                used.append(in_use)
-        empty = np.zeros((0, len(columns)), dtype=np.int64)
-        self.allocatable: Amounts = np.array(rows) if rows else empty
-        self.used: Amounts = np.array(used) if used else empty
-        self.shape_of = np.array([machine.shape for machine in self.machines], dtype=np.intp)
+        seen = NodeColumns.of(snapshot.nodes)
+        counts = np.array([seen.alike.values[which].count for which in seen.alike.rows], dtype=np.intp)
+        shapes = list(self._shapes_of(seen))
+        for name, count, shape in zip(seen.names, counts.tolist(), shapes, strict=True):
+            for each in (name,) if count == 1 else _numbered(name, count):
+                self.index[each] = len(self.machines)
+                self.machines.append(Machine(each, shape))
+        self.allocatable: Amounts = np.repeat(
+            _rows(seen.alike, lambda a: columns.offered(a.allocatable), columns), counts, axis=0
+        )
+        self.used: Amounts = np.repeat(_rows(seen.used, columns.row, columns), counts, axis=0)
+        self.shape_of = np.repeat(np.array(shapes, dtype=np.intp), counts)
         self.type_shape = {key: self._interned(dict(t.labels), t.taints, False, True) for key, t in self.types.items()}
         self.type_row = {
             key: np.maximum(columns.offered(t.allocatable) - columns.row(t.overhead), 0)
             for key, t in self.types.items()
         }
+
+    def _shapes_of(self, seen: NodeColumns) -> Iterator[int]:
+        """The number of the shape of each node. Most nodes are like another but for their host name: they are told by what is cheap to compare."""
+        taints = [tuple(field.taint() for field in alike.taints) for alike in seen.alike.values]
+        host_at = [keys.index(HOSTNAME) if HOSTNAME in keys else -1 for keys in seen.keys.values]
+        known: dict[tuple[int, int, tuple[str, ...]], int] = {}
+        for name, values, which, whose in zip(seen.names, seen.labels, seen.alike.rows, seen.keys.rows, strict=True):
+            at, rest = host_at[whose], values
+            if at >= 0:
+                rest = values[:at] + values[at + 1 :]
+                if values[at] != name and seen.alike.values[which].count == 1:
+                    self._hosts[name] = values[at]
+            key = which, whose, rest
+            if key not in known:
+                labels, alike = dict(zip(seen.keys.values[whose], values, strict=True)), seen.alike.values[which]
+                known[key] = self._interned(labels, taints[which], alike.unschedulable, alike.ready)
+            yield known[key]
 
     def offered(self) -> dict[str, float]:
         """What all nodes offer, those that can be added included."""
@@ -161,19 +176,12 @@ class Nodes:
         return dict(zip(self.columns.names, total.tolist(), strict=True))
 
     def _interned(self, labels: Labels, taints: tuple[Taint, ...], unschedulable: bool, ready: bool) -> int:
-        # Most nodes are like the one before but for their host name: they are told by what is cheap to compare.
-        kept = dict(labels)
-        kept.pop(HOSTNAME, None)
-        seen = (*kept, *kept.values(), taints, unschedulable, ready)
-        if seen not in self._seen:
-            shape = NodeShape(
-                name="", labels=tuple(sorted(kept.items())), taints=taints, unschedulable=unschedulable, ready=ready
-            )
-            if shape not in self._shape_index:
-                self._shape_index[shape] = len(self._shapes)
-                self._shapes.append(shape)
-            self._seen[seen] = self._shape_index[shape]
-        return self._seen[seen]
+        kept = tuple(sorted((key, value) for key, value in labels.items() if key != HOSTNAME))
+        shape = NodeShape(name="", labels=kept, taints=taints, unschedulable=unschedulable, ready=ready)
+        if shape not in self._shape_index:
+            self._shape_index[shape] = len(self._shapes)
+            self._shapes.append(shape)
+        return self._shape_index[shape]
 
     def shape_for(self, labels: Labels, taints: tuple[Taint, ...]) -> int:
         """The number of the shape of a fresh node with such labels and taints."""
@@ -212,23 +220,24 @@ class Nodes:
 
     def admits(self, pod: PodShape) -> Mask:
         """For each real node, whether a pod may be there, apart from room. Do not write to it."""
-        if pod not in self._masks:
-            if asks_for_a_name(pod):
-                self._masks[pod] = np.array(
-                    [self.obstacle(pod, m.shape, m.name) is None for m in self.machines], dtype=np.bool_
-                )
-            else:
-                # Not by what is remembered of each shape: thousands of pods are asked about that nobody will explain.
-                if self._judge is None:
-                    by_shape = np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_)
-                else:
-                    judge, numbers = self._judge
-                    by_shape = judge(pod)[numbers]
-                key = by_shape.tobytes()  # thousands of pods, and few answers
-                if key not in self._answers:
-                    self._answers[key] = by_shape[self.shape_of]
-                self._masks[pod] = self._answers[key]
-        return self._masks[pod]
+        known = self._masks.get(pod)
+        if known is None:
+            known = self._masks[pod] = self._admits(pod)
+        return known
+
+    def _admits(self, pod: PodShape) -> Mask:
+        if asks_for_a_name(pod):
+            return np.array([self.obstacle(pod, m.shape, m.name) is None for m in self.machines], dtype=np.bool_)
+        # Not by what is remembered of each shape: thousands of pods are asked about that nobody will explain.
+        if self._judge is None:
+            by_shape = np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_)
+        else:
+            judge, numbers = self._judge
+            by_shape = judge(pod)[numbers]
+        key = by_shape.tobytes()  # thousands of pods, and few answers
+        if key not in self._answers:
+            self._answers[key] = by_shape[self.shape_of]
+        return self._answers[key]
 
     def type_admits(self, pod: PodShape, type_name: str) -> bool:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""
@@ -261,8 +270,15 @@ class Nodes:
         return counted
 
 
-def _names(node: Node) -> list[str]:
-    return [node.name] if node.count == 1 else [f"{node.name}[{i}]" for i in range(node.count)]
+def _numbered(name: str, count: int) -> list[str]:
+    return [f"{name}[{i}]" for i in range(count)]
+
+
+def _rows(column: Column[Value], row: Callable[[Value], Amounts], columns: Columns) -> Amounts:
+    """Row by row the amounts of what is in a column."""
+    values = np.array([row(value) for value in column.values], dtype=np.int64).reshape(-1, len(columns))
+    rows: Amounts = values[np.asarray(column.rows)]
+    return rows
 
 
 def tallied(counted: Counter[tuple[Reason, str]]) -> tuple[Tally, ...]:

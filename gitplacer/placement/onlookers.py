@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot
+from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model.podrules import LabelPairs, PodTerm, Selector
 from gitplacer.model.workload import Gang, PodSet
 
@@ -21,7 +22,8 @@ class Onlookers:
 
     def __init__(self, gangs: Iterable[Gang], snapshots: Iterable[CapacitySnapshot]) -> None:
         found = {s for gang in gangs for pods in gang for s in _selectors(pods)}
-        found |= {term.selector for s in snapshots for node in s.nodes for pod in node.pods for term in pod.terms()}
+        listed = (pods for s in snapshots for pods in NodeColumns.of(s.nodes).pods.values())
+        found |= {term.selector for pods in listed for pod in pods for term in pod.terms()}
         self._by_label: dict[tuple[str, str], list[Selector]] = defaultdict(list)
         self._others: list[Selector] = []
         for selector in found:
