@@ -138,10 +138,10 @@ class PodShape:
 
     def __hash__(self) -> int:
         # Every table of the fit is keyed by shapes, so a shape works its hash out once.
-        known: int | None = self.__dict__.get("_hash")
-        if known is None:
-            known = hash(tuple(self.__dict__.values()))
-            self.__dict__["_hash"] = known
+        try:
+            known: int = self.__dict__["_hash"]
+        except KeyError:
+            known = self.__dict__["_hash"] = hash(tuple(self.__dict__.values()))
         return known
 
     def __getstate__(self) -> dict[str, object]:

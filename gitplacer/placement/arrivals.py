@@ -159,6 +159,8 @@ class Arrivals:
 
 
 def _change(counts: Counter[PodShape], shape: PodShape, by: int) -> None:
-    counts[shape] += by
-    if not counts[shape]:
+    count = counts.get(shape, 0) + by
+    if count:
+        counts[shape] = count
+    else:
         del counts[shape]

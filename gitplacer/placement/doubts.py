@@ -104,9 +104,9 @@ class Doubts:
 
     def add_alone(self, shape: PodShape, count: int, name: str) -> None:
         """There is no proof for so many pods of a shape on a cluster, even if no others come with them; nor for any gang that has more."""
-        if shape not in self._alone:
-            self._alone[shape] = np.full(len(self._numbers), _NEVER, dtype=np.int64)
-        least, number = self._alone[shape], self._numbers[name]
+        number, least = self._numbers[name], self._alone.get(shape)
+        if least is None:
+            least = self._alone[shape] = np.full(len(self._numbers), _NEVER, dtype=np.int64)
         least[number] = min(count, least[number])
         self._often[shape] += 1
         resource, amount = _asked_most(shape, count)
@@ -143,8 +143,11 @@ class Doubts:
         number = self._numbers.get(name)
         if number is None or not self._alone:
             return False
-        counts = Roster.of(gang).counts.items()
-        return any(shape in self._alone and self._alone[shape][number] <= count for shape, count in counts)
+        for shape, count in Roster.of(gang).counts.items():
+            least = self._alone.get(shape)
+            if least is not None and least[number] <= count:
+                return True
+        return False
 
     def unproved(self, gang: Gang) -> Bits:
         """On which clusters, by number, it is known of a gang that there is no proof for it; empty where nothing is."""

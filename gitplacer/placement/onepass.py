@@ -562,19 +562,26 @@ class Pass:
         admission = group.policy.spec.placement.admission if group.policy is not None else "Gang"
         watched = self._watched(asked.namespaces) if group.unit != PLATFORM else None
         # Policies, tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
-        against: dict[tuple[object, ...], Callable[[Cluster], Finding | None]] = {
-            ("policy", policy.name): partial(not_the_policys, policy),
-            ("tenant", group.tenant.name if group.tenant is not None else ""): partial(not_the_tenants, group),
-            ("wish", group.wished_cluster): partial(other_wished, group),
-            ("open", group.unit, admission, custom_apis(group)): partial(self._takes_nothing_new, group),
-            ("serves", group.unit, asked.demands, asked.queues, watched): partial(self._cannot_serve, group),
-        }
-        key = tuple(against)
-        if key not in self._may_enter:
-            found = frozenset.intersection(*(self._where_none(part, why) for part, why in against.items()))
+        parts = (
+            ("policy", policy.name),
+            ("tenant", group.tenant.name if group.tenant is not None else ""),
+            ("wish", group.wished_cluster),
+            ("open", group.unit, admission, custom_apis(group)),
+            ("serves", group.unit, asked.demands, asked.queues, watched),
+        )
+        known = self._may_enter.get(parts)
+        if known is None:
+            against: tuple[Callable[[Cluster], Finding | None], ...] = (
+                partial(not_the_policys, policy),
+                partial(not_the_tenants, group),
+                partial(other_wished, group),
+                partial(self._takes_nothing_new, group),
+                partial(self._cannot_serve, group),
+            )
+            found = frozenset.intersection(*map(self._where_none, parts, against))
             names = Names(sorted(found, key=self._places.__getitem__))
-            self._may_enter[key] = self._same_names.setdefault(names, names)
-        return self._may_enter[key]
+            known = self._may_enter[parts] = self._same_names.setdefault(names, names)
+        return known
 
     def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
         """The clusters against which there is nothing; `key` is all of a group that this depends on."""

@@ -93,8 +93,10 @@ def plan(
         for decision in decisions:
             earlier = made.get(decision.group)
             if earlier is None or decision.before != decision.after or _nothing_happens(earlier):
-                back = earlier.hold_until if earlier is not None else None  # what was taken back has been taken back
-                made[decision.group] = replace(decision, hold_until=decision.hold_until or back)
+                made[decision.group] = decision
+                if earlier is not None and earlier.hold_until and not decision.hold_until:
+                    # What was taken back has been taken back.
+                    made[decision.group] = replace(decision, hold_until=earlier.hold_until)
             elif earlier.action is Action.PREEMPT:
                 # Now that it is away: why it finds no other place, and what it does about that.
                 made[decision.group] = replace(
@@ -105,10 +107,12 @@ def plan(
                     blocked_by=decision.blocked_by,
                 )
             else:
-                candidates = earlier.candidates or decision.candidates
-                made[decision.group] = replace(
-                    earlier, waiting_since=decision.waiting_since, move=decision.move, candidates=candidates
-                )
+                news = decision.waiting_since, decision.move, earlier.candidates or decision.candidates
+                if news != (earlier.waiting_since, earlier.move, earlier.candidates):  # mostly there are none
+                    waiting_since, move, candidates = news
+                    made[decision.group] = replace(
+                        earlier, waiting_since=waiting_since, move=move, candidates=candidates
+                    )
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
         recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
         if same and claimed == claims and moving == moves and not recounted:

@@ -186,7 +186,9 @@ class Stage:
         present = Roster.of(gang).present
         if not present:
             return None
-        own = {shape: present[shape] for shape in sorted(present, key=first, reverse=True)}
+        own = present
+        if len(present) > 1:
+            own = {shape: present[shape] for shape in sorted(present, key=first, reverse=True)}
         if not coming.ruled(False):
             at = self._crowd((), _known_of(coming)).unsure(own, coming.table)
             return None if at is None else Lack([*own.items(), None][at])

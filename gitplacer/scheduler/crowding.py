@@ -130,7 +130,7 @@ class Crowd:
         self._patience = patience
         self._places: list[_Places | None] = []
         """Of each class, once somebody asks."""
-        size = 8
+        size = 16
         self._rows: Small = np.zeros((size, len(free)), dtype=np.int32)
         self._asks: Ints = np.zeros((size, free.shape[1]), dtype=np.int64)
         self._totals: Ints = np.zeros(size, dtype=np.int64)
