@@ -154,6 +154,18 @@ def test_who_plays_little_never_looks_for_numba(crowded: Board, monkeypatch: pyt
     assert looked == ["gitplacer.scheduler.compiled"]
 
 
+@pytest.mark.parametrize("expected, looked", [(8, []), (9, ["gitplacer.scheduler.compiled"])])
+def test_who_is_to_play_more_than_that_looks_for_numba_at_once(
+    crowded: Board, monkeypatch: pytest.MonkeyPatch, expected: int, looked: list[str]
+) -> None:
+    found: list[str] = []
+    monkeypatch.setattr("importlib.import_module", lambda name: found.append(name))
+    players = Players(patience=8)
+    players.expect(expected)
+    players.on(crowded)
+    assert found == looked
+
+
 @pytest.mark.parametrize(
     "fault", [ImportError("No module named 'numba'"), RuntimeError("cannot cache function: no locator available")]
 )

@@ -17,6 +17,7 @@ from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Rea
 from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.books import Books
 from gitplacer.placement.division import divides
+from gitplacer.placement.foresight import expect
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import NOBODY_RESTS, Pass
 from gitplacer.placement.quota import beyond_quota
@@ -76,6 +77,7 @@ def plan(
     beyond = beyond_quota(shared)
     if beyond:
         shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened, ledgers, resting)
+    expect(sum(not shared.recorded.get(group_id) for group_id in shared.groups))
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves

@@ -24,6 +24,11 @@ class Patience:
         """So much was done the plain way."""
         self._left -= steps
 
+    def expect(self, steps: int) -> None:
+        """So much is still to be done. If that is more than the plain way would be gone, it is not begun."""
+        if steps > self._left:
+            self._left = 0
+
     @property
     def compiled(self) -> ModuleType | None:
         """What numba compiles, once patience has ended, and where numba is installed and finds a place to keep what it has compiled."""

@@ -33,6 +33,10 @@ class Players:
     def __init__(self, patience: int = PATIENCE) -> None:
         self._patience = Patience("gitplacer.scheduler.compiled", patience)
 
+    def expect(self, pods: int) -> None:
+        """So many pods will be bound."""
+        self._patience.expect(pods)
+
     def on(self, board: Board) -> Play:
         """Who plays on a board."""
         compiled = self._patience.compiled
