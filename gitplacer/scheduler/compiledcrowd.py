@@ -46,9 +46,9 @@ def admit(new, admitted, ask, free, rows, asks, totals, most, shared, loss):
             if rows[k, n] > 0 and rows[new, n] > 0:
                 mine += rows[new, n]
                 theirs += rows[k, n]
-        shared[new, k], shared[k, new] = min(mine, _PLACES), min(theirs, _PLACES)
-        loss[k, new] = min(_loss(asks[k], ask), most[new])
-        loss[new, k] = min(_loss(ask, asks[k]), most[k])
+        shared[k, new], shared[new, k] = min(mine, _PLACES), min(theirs, _PLACES)
+        loss[new, k] = min(_loss(asks[k], ask), most[new])
+        loss[k, new] = min(_loss(ask, asks[k]), most[k])
 
 
 @numba.njit(cache=True)
@@ -95,6 +95,14 @@ def sure(
             near[at] = True
             queue[ended] = at
             ended += 1
+    met = np.zeros(asked, dtype=np.int64)
+    for i in range(ended):  # these first, since mostly it is they who are not
+        j = queue[i]
+        k, room = classes[j], totals[classes[j]] - number[j]
+        in_danger = must[j] and room < _harm(j, met, classes, number, shared, loss)
+        if in_danger and (room < 0 or not _stand(free, rows[k], k, asks, kept, classes, met, room)):
+            return False
+    ours = ended
     while begun < ended:
         k = classes[queue[begun]]
         begun += 1
@@ -103,33 +111,29 @@ def sure(
                 near[j] = True
                 queue[ended] = j
                 ended += 1
-    doubtful = False
-    room = np.zeros(asked, dtype=np.int64)
     unsure = np.zeros(asked, dtype=np.bool_)
-    for j in range(asked):
-        if not (near[j] and must[j]):
-            continue
-        k, harm = classes[j], 0
-        for i in range(asked):
-            if near[i] and i != j:
-                harm += _met(number[i], shared[classes[i], k]) * loss[classes[i], k]
-        room[j] = totals[k] - number[j]
-        if room[j] < harm:
-            if room[j] < 0:
-                return False
-            unsure[j] = doubtful = True
-    if not doubtful:
-        return True
-    met = np.zeros(asked, dtype=np.int64)
-    for j in range(asked):
-        if not unsure[j]:
-            continue
+    for i in range(ours, ended):
+        j = queue[i]
+        room = totals[classes[j]] - number[j]
+        unsure[j] = must[j] and room < _harm(j, met, classes, number, shared, loss)
+        if unsure[j] and room < 0:
+            return False
+    for j in np.flatnonzero(unsure):
         k = classes[j]
-        for i in range(asked):
-            met[i] = _met(number[i], shared[classes[i], k]) if near[i] and i != j else 0
-        if not _stand(free, rows[k], k, asks, kept, classes, met, room[j]):
+        _harm(j, met, classes, number, shared, loss)
+        if not _stand(free, rows[k], k, asks, kept, classes, met, totals[k] - number[j]):
             return False
     return True
+
+
+@numba.njit(cache=True)
+def _harm(j, met, classes, number, shared, loss):
+    """Of how many pods of each class those of one may lose places, which is written to `met`, and how many of these at most."""
+    k, harm = classes[j], 0
+    for i in range(len(met)):
+        met[i] = _met(number[i], shared[k, classes[i]]) if i != j else 0
+        harm += met[i] * loss[k, classes[i]]
+    return harm
 
 
 @numba.njit(cache=True)

@@ -136,9 +136,12 @@ class Crowd:
         self._totals: Ints = np.zeros(size, dtype=np.int64)
         self._most: Ints = np.zeros(size, dtype=np.int64)
         self._shared: Small = np.zeros((size, size), dtype=np.int32)
-        """The places of one class (row) on the nodes that take another (column); as many as are counted are any number."""
+        """
+        On the nodes that take one class (row), the places of another (column); as many as are counted are any number. It is asked who does harm to one,
+        of all others together, so that these stand side by side.
+        """
         self._loss: Small = np.zeros((size, size), dtype=np.int32)
-        """The most places of one class (column) that a pod of another (row) takes on one node."""
+        """The most places of one class (row) that a pod of another (column) takes on one node."""
         self._kept = Kept.of(size, *free.shape) if self._keeps else _NOTHING_KEPT
 
     @property
@@ -154,11 +157,11 @@ class Crowd:
         self._rows[new], self._asks[new] = places, ask
         rows = self._rows[known].astype(np.float64)
         self._totals[new], self._most[new] = places.sum(), places.max(initial=0)
-        self._shared[known, new] = np.minimum(rows @ (rows[new] > 0), _PLACES)
-        self._shared[new, known] = np.minimum((rows > 0) @ rows[new], _PLACES)
+        self._shared[new, known] = np.minimum(rows @ (rows[new] > 0), _PLACES)
+        self._shared[known, new] = np.minimum((rows > 0) @ rows[new], _PLACES)
         asks = self._asks[known]
-        self._loss[known, new] = np.minimum(_loss(asks, ask[None, :])[:, 0], self._most[new])
-        self._loss[new, known] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
+        self._loss[new, known] = np.minimum(_loss(asks, ask[None, :])[:, 0], self._most[new])
+        self._loss[known, new] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
         return new
 
     def admit(self, admitted: Mask, ask: Ints) -> int:
@@ -243,10 +246,10 @@ class Crowd:
         be called unsure, and all that follow the first of them that is.
         """
         pairs = classes[:, None], classes
-        come, shared = counts[:, None], self._shared[pairs]
+        come, shared = counts[:, None], self._shared[pairs].T
         met = np.where(shared < _PLACES, np.minimum(come, shared), come)  # of class j, on nodes of k
         met.flat[:: len(classes) + 1] = 0
-        loss = self._loss[pairs]
+        loss = self._loss[pairs].T
         if clash is not None:
             loss = np.where(clash.T, self._most[classes][None, :], loss)
         room = self._totals[classes] - counts
