@@ -18,35 +18,26 @@ def counted(clusters, starts, free, class_of, admits, request, block_of, most, e
     large that whole numbers have to be divided to be `exact`, they are divided as floats, which takes a third of the time.
     """
     asked = np.flatnonzero(request)
-    amounts = request[asked].astype(np.float64)
     for i in range(len(clusters)):
         for n in range(starts[clusters[i]], starts[clusters[i] + 1]):
-            if not admits[class_of[n]]:
-                continue
-            if exact:
-                found[i, block_of[n]] += _fits(free[:, n], request, most)
-                continue
-            fits = float(most)
-            for k in range(len(asked)):
-                fits = min(fits, free[asked[k], n] / amounts[k])
-            if fits >= 1:
-                found[i, block_of[n]] += int(fits)
+            if admits[class_of[n]]:
+                found[i, block_of[n]] += _fits(free[:, n], asked, request, exact, most)
 
 
 @numba.njit(cache=True)
 def renew(
-    rows, clusters, before, after, class_of, admits, request, devices, most, far, known, counts, totals, asked, open_
+    rows, clusters, before, after, class_of, admits, request, blocking, exact, most, far, known, counts, totals, asked, open_
 ):  # fmt: skip
     """
-    Count what was changed, on clusters that are known, as `Survey._recount`. Returns those of some clusters that are open and of which nothing is
-    known.
+    Count what was changed, on clusters that are known, as `Survey._recount`; `exact` as in `counted`. Returns those of some clusters that are open and of
+    which nothing is known.
     """
-    blocks = counts.shape[1]
+    blocks, columns, devices = counts.shape[1], np.flatnonzero(request), np.flatnonzero(blocking)
     for i in range(len(rows)):
         c = clusters[i]
         if not known[c] or not admits[class_of[rows[i]]]:
             continue
-        less, more = _fits(before[i], request, most), _fits(after[i], request, most)
+        less, more = _fits(before[i], columns, request, exact, most), _fits(after[i], columns, request, exact, most)
         if less > 0:
             counts[c, _block(before[i], devices, blocks)] -= less
         if more > 0:
@@ -65,6 +56,27 @@ def renew(
             some -= 1
             found[some] = asked[i]
     return found
+
+
+@numba.njit(cache=True)
+def take_over(free, machines, start, table, total):
+    """
+    Write what is free on some machines of a cluster, whose first is at `start`, to the table of all nodes, and what that changes to the `total` of
+    the cluster. Returns what was free on each before, and what is now.
+    """
+    columns = len(total)
+    before = np.empty((len(machines), columns), dtype=np.int64)
+    after = np.empty((len(machines), columns), dtype=np.int64)
+    less, more = np.zeros(columns), np.zeros(columns)
+    for i in range(len(machines)):
+        for r in range(columns):
+            before[i, r], after[i, r] = table[r, start + machines[i]], free[machines[i], r]
+            table[r, start + machines[i]] = after[i, r]
+            less[r] += max(before[i, r], 0)
+            more[r] += max(after[i, r], 0)
+    for r in range(columns):
+        total[r] += more[r] - less[r]
+    return before, after
 
 
 @numba.njit(cache=True)
@@ -184,21 +196,22 @@ def _before(keys, one, other):
 
 
 @numba.njit(cache=True)
-def _fits(free, request, most):
-    fits = most
-    for r in range(len(request)):
-        if request[r] > free[r] and request[r] > 0:  # on most nodes, and a comparison is much quicker than a division
-            return 0
-    for r in range(len(request)):
-        if request[r] > 0:
+def _fits(free, columns, request, exact, most):
+    """How many pods that ask for some columns a node takes."""
+    if exact:
+        fits = most
+        for r in columns:
             fits = min(fits, free[r] // request[r])
-    return fits
+        return max(fits, 0)
+    ratio = float(most)
+    for r in columns:
+        ratio = min(ratio, free[r] / request[r])
+    return int(max(ratio, 0.0))
 
 
 @numba.njit(cache=True)
 def _block(free, devices, blocks):
     size = 0.0
-    for r in range(len(devices)):
-        if devices[r] and free[r] > 0:
-            size += free[r]
+    for r in devices:
+        size += max(free[r], 0)
     return min(math.frexp(size)[1], blocks - 1)

@@ -231,18 +231,20 @@ class Survey:
 
     def update(self, index: int, ledger: Ledger, machines: Collection[int] | None = None) -> None:
         """Take over what is free on a cluster now. Where only some machines may have changed it is these, and others that are not there yet."""
-        free, rows = ledger.free_on_nodes(), self._rows_of(index)
+        free, rows, compiled = ledger.free_on_nodes(), self._rows_of(index), self._patience.compiled
         if machines is None:
             changed: Indexes = np.flatnonzero((free != self._free[:, rows].T).any(axis=1))
         else:
             changed = np.array(sorted(machine for machine in machines if machine < len(free)), dtype=np.intp)
-        before, after = self._free[:, rows.start + changed].T, free[changed]
+        if compiled is not None:
+            before, after = compiled.take_over(free, changed, rows.start, self._free, self._totals[index])
+        else:
+            before, after = self._free[:, rows.start + changed].T, free[changed]
+            self._free[:, rows.start + changed] = after.T
+            self._totals[index] += _total(after) - _total(before)
         self._journal.note(index, rows.start + changed, before, after)
-        self._free[:, rows.start + changed] = after.T
         if machines is None:
             self._totals[index] = _total(free)
-        else:
-            self._totals[index] += _total(after) - _total(before)
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """
@@ -388,7 +390,7 @@ class Survey:
         compiled = self._patience.compiled
         if compiled is not None:
             new = compiled.renew(
-                *changes, self._class_of, *kept.looks, _MOST, _FAR, kept.known, kept.counts, kept.totals,
+                *changes, self._class_of, *kept.looks, self._is_exact(kept.looks.request), _MOST, _FAR, kept.known, kept.counts, kept.totals,
                 asked, self._everywhere[: len(asked)] if open_ is None else open_,
             )  # fmt: skip
         else:
@@ -421,7 +423,7 @@ class Survey:
             request = self._columns.asked(shape)
             compiled.counted(
                 clusters, self._starts, self._free, self._class_of, self._classes.admits(shape), request,
-                self._block_of(self._blocking(shape)), _MOST, self._is_large or int(request.max()) >= _LARGE, found,
+                self._block_of(self._blocking(shape)), _MOST, self._is_exact(request), found,
             )  # fmt: skip
             return found
         rows, cluster_of = self._rows(clusters)
@@ -431,6 +433,10 @@ class Survey:
         at = cluster_of * len(BLOCKS) + _blocks(free, self._blocking(shape))
         counts = np.bincount(at, fits, len(clusters) * len(BLOCKS))
         return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
+
+    def _is_exact(self, request: Counts) -> bool:
+        """Whether amounts are so large that only whole numbers tell how many pods they are enough for."""
+        return self._is_large or bool(request.max() >= _LARGE)
 
     def _block_of(self, blocking: Mask) -> Sizes:
         """For each node the size of its block, as an index, if some columns make up one. Few such sets of columns are asked about."""

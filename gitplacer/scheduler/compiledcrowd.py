@@ -118,7 +118,9 @@ def sure(
         unsure[j] = must[j] and room < _harm(j, met, classes, number, shared, loss)
         if unsure[j] and room < 0:
             return False
-    for j in np.flatnonzero(unsure):
+    for j in range(asked):
+        if not unsure[j]:
+            continue
         k = classes[j]
         _harm(j, met, classes, number, shared, loss)
         if not _stand(free, rows[k], k, asks, kept, classes, met, totals[k] - number[j]):
