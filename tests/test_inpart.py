@@ -33,6 +33,7 @@ from gitplacer.model.verdicts import OF_WAITING, OUTGROWN
 from gitplacer.passes.baselines import BasePlan
 from gitplacer.passes.looking import Against, Looked, base_of, hydrated_against, looked_at
 from gitplacer.passes.reconcile import reconcile_unless_quiet
+from gitplacer.placement import plan as plan_module
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.review import Base, Review
 from gitplacer.source.edited import Change
@@ -405,6 +406,14 @@ def test_whoever_waits_and_asks_for_no_less_waits_on() -> None:
     wrong = source[huge].replace("spec:\n", "spec:\n  suspend: maybe\n", 1)
     part, whole = rest.edited({**more, huge: wrong})
     assert part is None and decisions(whole)["jobs/huge"].action is Action.HOLD
+
+
+def test_a_part_does_not_expect_that_those_look_for_a_place_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading machine code for them, which takes as long as the rest of it."""
+    rest, expected = at_rest(fleet()), list[int]()
+    monkeypatch.setattr(plan_module, "expect", expected.append)
+    assert told(rest, SHOP, "image: ray", "image: ray:2")
+    assert sorted(expected) == [0, 1], "the part, and the whole that it is held against, where one group waits"
 
 
 @pytest.mark.parametrize(("rule", "in_part"), [("Relocate", False), ("Hold", True), ("Proceed", True)])

@@ -438,7 +438,7 @@ class Pass:
         if cluster is not None and self.roles.get((group_id, name)) == "Remote":
             home = self.home(group_id)
             return () if home is None else self.snapshot.spans.gang(group, home, cluster, counts)
-        if cluster is None or not (counts or self.snapshot.variants.any_on(cluster)):
+        if cluster is None or not (counts or name in self._differing):
             return self.gangs.get(group_id, ())
         return self.snapshot.variants.gang(group, cluster, counts)
 
@@ -616,7 +616,7 @@ class Pass:
     def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
         """What a group asks of a cluster, after overrides."""
         variants = self.snapshot.variants
-        edited = variants.any_on(cluster) and any(variants.edits(member, cluster) for member in group.members)
+        edited = cluster.name in self._differing and any(variants.edits(member, cluster) for member in group.members)
         key = (group.id, cluster.name if edited else "")
         if key not in self._asked:
             asked = asked_by(group, (variants.facts(m, cluster)[0] if edited else m.facts for m in group.members))
