@@ -22,7 +22,7 @@ from gitplacer.placement.marks import NO_BITS
 from gitplacer.placement.nodes import Columns, Counts, Floats, Indexes, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Tight
-from gitplacer.placement.survey import Survey, in_bits, rows_in_order
+from gitplacer.placement.survey import SOME, Survey, in_bits, rows_in_order
 from gitplacer.scheduler.gangs import slice_key
 
 FEW = 10
@@ -296,11 +296,11 @@ class Books:
             weighed.hopeless[:] = everywhere
         unproved = self.doubts.unproved(gang) if everywhere is None else NO_BITS
         wants = self._survey.wants(gang.counts)
-        keys, hopeless = compiled.rank(
+        keys, first, hopeless = compiled.rank(
             asked, weighed.open, liked, asleep, lucky, self.pods_coming, FEW, MANY, weighed.spare, weighed.broken, weighed.hopeless, unproved,
-            weighed.more, self._crowding_now(), wants.resources, self._survey.totals, wants.devices,
+            weighed.more, self._crowding_now(), wants.resources, self._survey.totals, wants.devices, SOME[0],
         )  # fmt: skip
-        best = rows_in_order(compiled, keys)
+        best = rows_in_order(compiled, keys, first)
         return Prospects(weighed.open, ((int(keys[at, 6]), int(keys[at, 4])) for at in best), hopeless)
 
     def best_first(self, gang: Gang, asked: Indexes, liked: Counts, asleep: Counts) -> Iterator[int]:

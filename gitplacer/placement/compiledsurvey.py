@@ -127,13 +127,15 @@ def weigh(
 
 @numba.njit(cache=True)
 def rank(
-    asked, open_, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices
+    asked, open_, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices, some
 ):  # fmt: skip
     """
-    What puts those open clusters in order that are not hopeless, as `Books.prospects` does, a row for each with its number at the end; and the numbers
-    of the others.
+    What puts those open clusters in order that are not hopeless, as `Books.prospects` does, a row for each with its number at the end; so many
+    rows that come first; and the numbers of the other clusters.
     """
     keys = np.empty((len(asked), 7), dtype=np.int64)
+    best = np.empty(min(some, len(asked)), dtype=np.int64)
+    ranked = 0
     lost = np.empty(len(asked), dtype=asked.dtype)
     amounts = np.empty(2)
     bits = amounts.view(np.int64)
@@ -163,8 +165,9 @@ def rank(
         row[0], row[1], row[2], row[3], row[4], row[5], row[6] = (
             liked[i], asleep[i], bits[0], crowded, broken[i], bits[1], c,
         )  # fmt: skip
+        ranked = _put(keys, known, best, ranked)
         known += 1
-    return keys[:known], lost[:given_up]
+    return keys[:known], best[:ranked], lost[:given_up]
 
 
 @numba.njit(cache=True)
@@ -173,17 +176,23 @@ def first(keys, most):
     found = np.empty(min(most, len(keys)), dtype=np.int64)
     known = 0
     for row in range(len(keys)):
-        if known == len(found):
-            if not _before(keys, row, found[known - 1]):
-                continue
-            known -= 1
-        at = known
-        while at > 0 and _before(keys, row, found[at - 1]):
-            found[at] = found[at - 1]
-            at -= 1
-        found[at] = row
-        known += 1
+        known = _put(keys, row, found, known)
     return found
+
+
+@numba.njit(cache=True)
+def _put(keys, row, found, known):
+    """Put a row among those that were found to come first, if it does; returns how many are known then."""
+    if known == len(found):
+        if known == 0 or not _before(keys, row, found[known - 1]):
+            return known
+        known -= 1
+    at = known
+    while at > 0 and _before(keys, row, found[at - 1]):
+        found[at] = found[at - 1]
+        at -= 1
+    found[at] = row
+    return known + 1
 
 
 @numba.njit(cache=True)

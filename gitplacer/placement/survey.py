@@ -42,7 +42,7 @@ _LARGE = 2**52
 """Of amounts below, the whole part of a quotient of floats is the quotient of whole numbers."""
 _FAR_MORE = 2**62
 """More pods than any cluster has a doubt about."""
-_SOME = (16, 200)
+SOME = (16, 200)
 """Clusters; so many of those that are put in order are found first, and then so many, since mostly few are asked about."""
 BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
 """Sizes of blocks: the largest power of two that is free; the last means that or more."""
@@ -355,9 +355,9 @@ class Survey:
         first few are asked for: who is quick finds these before all are put in order.
         """
         compiled = self._patience.compiled
-        if compiled is not None and len(asked) > _SOME[0]:
+        if compiled is not None and len(asked) > SOME[0]:
             columns: Counts = np.column_stack([*(key for key in keys if (key != key[0]).any()), asked])
-            yield from rows_in_order(compiled, columns)
+            yield from rows_in_order(compiled, columns, compiled.first(columns, SOME[0]))
         else:
             yield from np.lexsort((asked, *keys[::-1])).tolist()
 
@@ -467,13 +467,14 @@ class Survey:
         return np.arange(len(cluster_of)) + (self._starts[clusters] - before)[cluster_of], cluster_of
 
 
-def rows_in_order(compiled: ModuleType, columns: Counts) -> Iterator[int]:
-    """The rows of some columns, by number, in the order of the first, then of the next. The first few are found first."""
-    begun = 0
-    for some in _SOME:
-        best = compiled.first(columns, some)[begun:]
-        yield from best.tolist()
-        begun += len(best)
+def rows_in_order(compiled: ModuleType, columns: Counts, best: Indexes) -> Iterator[int]:
+    """The rows of some columns, by number, in the order of the first, then of the next. The `best` are known, and a few more are found first."""
+    yield from best.tolist()
+    begun = len(best)
+    if begun < len(columns):
+        more = compiled.first(columns, SOME[1])[begun:]
+        yield from more.tolist()
+        begun += len(more)
     if begun < len(columns):
         yield from np.lexsort(columns.T[::-1])[begun:].tolist()
 
