@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from gitplacer.model.labels import Taint
 from gitplacer.model.podrules import HostPort
 from gitplacer.model.resources import Resources
+from gitplacer.placement import foresight
 from gitplacer.scheduler import answer
 from gitplacer.scheduler.board import RESOURCE_SCORES, Board
 from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.scheduler.patience import Patience
 from gitplacer.scheduler.player import Players
 from gitplacer.scheduler.reading import ClusterObjects
 from gitplacer.scheduler.simulation import Profile, simulate
@@ -164,6 +166,18 @@ def test_who_is_to_play_more_than_that_looks_for_numba_at_once(
     players.expect(expected)
     players.on(crowded)
     assert found == looked
+
+
+@pytest.mark.parametrize("groups, looked", [(2, []), (3, ["some.module"])])
+def test_a_plan_says_beforehand_how_many_groups_look_for_a_place(
+    monkeypatch: pytest.MonkeyPatch, groups: int, looked: list[str]
+) -> None:
+    found: list[str] = []
+    monkeypatch.setattr("importlib.import_module", lambda name: found.append(name))
+    some = Patience("some.module", 10)
+    monkeypatch.setattr(foresight, "_EACH", ((some, 4),))
+    foresight.expect(groups)
+    assert (some.compiled, found) == (None, looked)
 
 
 @pytest.mark.parametrize(

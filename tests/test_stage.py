@@ -12,7 +12,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
-from gitplacer.placement.pack import pack_what_fits
+from gitplacer.placement.pack import Packing, pack_what_fits
 from tests.test_survey import GANGS, NODES, cluster, snapshot
 
 
@@ -60,3 +60,22 @@ def test_which_order_was_tried_is_told_of_those_who_come_as_they_do_now() -> Non
         for name in come:
             ledger.release(name)
     assert told == ["as created", "reversed"]
+
+
+def test_pods_that_are_tried_first_are_called_by_their_role() -> None:
+    """Pods of one shape are one object for all trials, and have no names there."""
+    nodes = [{"allocatable": {"cpu": cpu, "memory": memory}} for cpu, memory in (("5", "2"), ("6", "9"), ("6", "9"))]
+    sets = (("head", 2, 2, 2), ("worker/a", 1, 3, 5), ("worker/b", 1, 4, 3))
+    gang = tuple(
+        PodSet(role, count, PodShape(Resources({"cpu": cpu * 1000, "memory": memory})))
+        for role, count, cpu, memory in sets
+    )
+    seen = snapshot("c", nodes)
+    ledger = Ledger(cluster("c"), seen, Columns.of([seen], [], [gang]))
+    tight = ledger.tight(gang)
+    assert tight is not None
+    assert (tight.order, tight.pod, tight.left) == ("worker/b first", "worker/a", gang[1:2])
+    ledger.reserve("web/first", Packing(()), gang, sure=True)
+    beside = ledger.tight(gang[:1])
+    assert beside is not None
+    assert beside.pod == "worker/a of web/first"

@@ -143,11 +143,6 @@ class CapacitySnapshot(Equipment, Observation):
     def name(self) -> str:
         return self.metadata.name
 
-    @model_validator(mode="after")
-    def _nodes_are_columns(self) -> Self:
-        self.__dict__["nodes"] = NodeTable(NodeColumns.of(self.nodes), Node)  # a snapshot is frozen for everybody else
-        return self
-
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
         return {**state, "__dict__": {**state["__dict__"], "nodes": NodeColumns.of(self.nodes)}}
@@ -170,4 +165,9 @@ class CapacitySnapshot(Equipment, Observation):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"{what} {twice} is there twice")
+        return self
+
+    @model_validator(mode="after")
+    def _nodes_are_columns(self) -> Self:
+        self.__dict__["nodes"] = NodeTable(NodeColumns.of(self.nodes), Node)  # a snapshot is frozen for everybody else
         return self

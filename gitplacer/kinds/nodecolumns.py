@@ -109,6 +109,8 @@ class NodeTable(Sequence["Node"]):
         return map(self._made, range(len(self)))
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, NodeTable) and self.columns == other.columns:
+            return True
         return tuple(self) == tuple(other) if isinstance(other, (tuple, NodeTable)) else NotImplemented
 
     def __repr__(self) -> str:

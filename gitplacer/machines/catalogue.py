@@ -9,13 +9,14 @@ are no nodes yet belong to whom they were counted for; what is on its way beyond
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitplacer.kinds.capacity import CapacitySnapshot, Node
+from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.machines import Autoscaler, NodePool
+from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.machines import pools
 from gitplacer.machines.merging import Merged, merged
 from gitplacer.machines.types import (
@@ -53,7 +54,7 @@ class Catalogue:
         declared_only = cluster.spec.limits.node_groups == "Declared"
         at = now or snapshot.observed_at
         found = merged(autoscaler.node_types, snapshot.node_groups, at, declared_only=declared_only)
-        nodes = tuple(snapshot.nodes)
+        nodes = _sorts(snapshot, found)
         seen = _seen(found, nodes)
         limits = {limit.key: limit for limit in _limits(autoscaler, found, seen, nodes)}
         place = {REGION: cluster.spec.region, ZONE: cluster.spec.zone}
@@ -146,7 +147,7 @@ def _labels(one: Merged, derived: Labels) -> dict[str, str]:
 
 
 def _limits(
-    autoscaler: Autoscaler, found: tuple[Merged, ...], seen: Mapping[str, int], nodes: tuple[Node, ...]
+    autoscaler: Autoscaler, found: tuple[Merged, ...], seen: Mapping[str, int], nodes: Sequence[_Sort]
 ) -> Iterator[Limit]:
     entries = {entry.name: entry for entry in autoscaler.node_types if entry.max is not None}
     sharing: dict[str, list[Merged]] = defaultdict(list)
@@ -192,7 +193,7 @@ def _drawn(limit: Limit, counted: Resources) -> int:
     return max(amount, 1) if limit.used > limit.most else amount
 
 
-def _used_in(pool: NodePool, resource: str, found: tuple[Merged, ...], nodes: tuple[Node, ...]) -> int:
+def _used_in(pool: NodePool, resource: str, found: tuple[Merged, ...], nodes: Sequence[_Sort]) -> int:
     """What the nodes of a pool count against its limit: their type's capacity, or what they offer where it is not known."""
     used = 0
     for node in nodes:
@@ -203,7 +204,28 @@ def _used_in(pool: NodePool, resource: str, found: tuple[Merged, ...], nodes: tu
     return used
 
 
-def _seen(found: tuple[Merged, ...], nodes: tuple[Node, ...]) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    """So many nodes that are alike in what a catalogue looks at."""
+
+    labels: Labels
+    allocatable: Resources
+    count: int
+
+
+def _sorts(snapshot: CapacitySnapshot, found: tuple[Merged, ...]) -> list[_Sort]:
+    """The nodes of a snapshot, told apart by the labels that say whether one is of a type or of a pool."""
+    told = {INSTANCE_TYPE, CAPACITY_TYPE, NODE_POOL, *(key for one in found for key, _ in one.labels)}
+    seen = NodeColumns.of(snapshot.nodes)
+    places = [[(at, key) for at, key in enumerate(keys) if key in told] for keys in seen.keys.values]
+    counts: Counter[tuple[int, tuple[tuple[str, str], ...]]] = Counter()
+    for which, whose, values in zip(seen.alike.rows, seen.keys.rows, seen.labels, strict=True):
+        counts[which, tuple((key, values[at]) for at, key in places[whose])] += 1
+    sorts = ((seen.alike.values[which], labels, rows) for (which, labels), rows in counts.items())
+    return [_Sort(dict(labels), alike.allocatable, alike.count * rows) for alike, labels, rows in sorts]
+
+
+def _seen(found: tuple[Merged, ...], nodes: Sequence[_Sort]) -> dict[str, int]:
     """How many nodes there are of each type."""
     return {one.name: sum(node.count for node in nodes if _is_of(one, node.labels)) for one in found}
 

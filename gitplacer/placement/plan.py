@@ -77,7 +77,8 @@ def plan(
     beyond = beyond_quota(shared)
     if beyond:
         shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened, ledgers, resting)
-    expect(sum(not shared.recorded.get(group_id) and group_id not in resting for group_id in shared.groups))
+    nowhere = (group_id for group_id in shared.groups if not shared.recorded.get(group_id))
+    expect(sum(group_id not in resting and group_id not in shared.held for group_id in nowhere))
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves

@@ -243,7 +243,7 @@ class Stage:
         steps = min(STEPS, WORK // sorts)
         if steps < FEWEST * len(pods):
             return NOT_TRIED, 0
-        board = Board(self._site(added), pods)
+        board = Board(self._site(added), pods, names)
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
         first_pods = tuple(dict.fromkeys(board.class_of[i] for i in heads if i < len(pods)))
         may_wait = frozenset(range(len(board.classes))) - must
@@ -252,7 +252,7 @@ class Stage:
             return None, answer * len(pods) * sorts
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)
         out = tuple(replace(each, count=count) for each, count in left.items())
-        tight = Tight(answer.order, answer.scoring, names[board.class_of.index(answer.k)], out)
+        tight = Tight(answer.order, answer.scoring, answer.pod, out)
         return tight, answer.tried * len(pods) * sorts
 
     def _unnamed(self, pods: PodSet, first: int) -> list[Pod]:

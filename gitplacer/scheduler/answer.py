@@ -64,12 +64,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """A run that leaves a pod out, like the one named, of class `k`; `left` are the classes of all pods that it leaves out."""
+    """A run that leaves a pod out, like the one named; `left` are the classes of all pods that it leaves out."""
 
     order: str
     scoring: str
     pod: str
-    k: int
     tried: int
     left: tuple[int, ...]
 
@@ -189,8 +188,7 @@ def refuted(
             settled.add((sequence, profile.score))
         if run.left:
             left = play(sequence, profile, whole=False, may_wait=may_wait).left
-            k = run.left[0]
-            return Refuted(order, str(profile), board.classes[k].name, k, tried, left)
+            return Refuted(order, str(profile), board.names[run.left[0]], tried, left)
     return tried
 
 

@@ -54,13 +54,18 @@ class Sort:
 
 
 class Board:
-    """See the module. `classes[class_of[i]]` is pod i of the gang; rows of `admitted` are classes, columns nodes."""
+    """
+    See the module. `classes[class_of[i]]` is pod i of the gang; rows of `admitted` are classes, columns nodes. `names` is what to call each pod, if not by
+    its own name; a class is called by its first.
+    """
 
-    def __init__(self, site: Site, gang: Sequence[Pod]) -> None:
+    def __init__(self, site: Site, gang: Sequence[Pod], names: Sequence[str] = ()) -> None:
         self.site = site
         self.nodes: tuple[Node, ...] = site.nodes
         self.gang = tuple(gang)
         self.classes, self.class_of = _classes(self.gang, [pod for _, pod in site.placed], site.namespaces)
+        called = dict(zip(reversed(self.class_of), reversed(names or [pod.name for pod in self.gang]), strict=True))
+        self.names: tuple[str, ...] = tuple(called[k] for k in range(len(self.classes)))
         self.counts: tuple[int, ...] = tuple(count for _, count in sorted(Tally(self.class_of).items()))
         self.columns: tuple[str, ...] = (PODS, *sorted({name for pod in self.classes for name in pod.requests}))
         self.asks: tuple[tuple[int, ...], ...] = tuple(

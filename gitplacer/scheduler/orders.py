@@ -65,7 +65,7 @@ def named_orders(board: Board) -> tuple[tuple[str, Order], ...]:
     if len(set(priority)) > 1:
         add("by priority", tuple(sorted(given, key=lambda k: -priority[k])))
     for k in sorted(largest[:SINGLED_OUT]):
-        name = board.classes[k].name
+        name = board.names[k]
         others = tuple(j for j in given if j != k)
         add(f"{name} last", others + (k,) * board.counts[k])
         add(f"{name} first", (k,) * board.counts[k] + others)
