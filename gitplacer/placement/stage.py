@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from gitplacer.model.decision import Reason, Tally
+from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.placement.arrivals import Arrivals, Table
@@ -32,7 +33,7 @@ from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.crowding import Coming, Crowd, Ints
-from gitplacer.scheduler.gangs import alike, example, expanded, slice_key
+from gitplacer.scheduler.gangs import alike, expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
 
@@ -99,6 +100,8 @@ class Stage:
         """Which of the answers somebody was given, since this stage is for a pass."""
         self._crowds: dict[tuple[str, ...], _Crowd] = {}
         self._sites: dict[tuple[str, ...], Site] = {}
+        self._examples: dict[tuple[PodShape, str, LabelPairs], Pod] = {}
+        """A pod without a name of each sort that was tried: many gangs have pods of the same."""
 
     def anew(self) -> Stage:
         """
@@ -260,7 +263,11 @@ class Stage:
         topology = slice_key(pods, self._slice_topology)
         if topology or pods.claims:  # slices and claims are told by the names of their pods
             return list(expanded(pods, _numbered("", first), topology))
-        return [example(pods.shape, pods.namespace, pods.labels)] * pods.count
+        key = pods.shape, pods.namespace, pods.labels
+        example = self._examples.get(key)
+        if example is None:
+            example = self._examples[key] = Pod.of(pods.shape, "", pods.namespace, pods.labels)
+        return [example] * pods.count
 
     def _site(self, added: tuple[str, ...]) -> Site:
         """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from gitplacer.model.labels import Requirement
-from gitplacer.model.podrules import LabelPairs, PodTerm, Selector
+from gitplacer.model.podrules import PodTerm, Selector
 from gitplacer.model.workload import Claim, PodSet, PodShape
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.reading import numbered
@@ -49,12 +48,6 @@ def alike(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> list
     if slice_topology or pods.claims or not pods.count:
         return list(expanded(pods, name, slice_topology))
     return list(expanded(replace(pods, count=1), name, "")) * pods.count
-
-
-@lru_cache(maxsize=4096)
-def example(shape: PodShape, namespace: str, labels: LabelPairs) -> Pod:
-    """A pod of a shape that has no name. Thousands of gangs have pods of the same shapes, so it is one object, as long as it is remembered."""
-    return Pod.of(shape, "", namespace, labels)
 
 
 def _claims(pods: PodSet, name: str, number: int) -> tuple[Claim, ...]:
