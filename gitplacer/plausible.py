@@ -42,10 +42,9 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
 def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Path, str] | None:
     """Where a snapshot first says more than its Cluster allows, and how much that is; None where it does not."""
     columns = NodeColumns.of(snapshot.nodes)
-    alike = [columns.alike.values[which] for which in columns.alike.rows]
     machines: list[tuple[Path, str, Resources]] = [
         (("nodes", index), name, each.allocatable)
-        for index, (name, each) in enumerate(zip(columns.names, alike, strict=True))
+        for index, (name, each) in enumerate(zip(columns.names, columns.alike, strict=True))
     ]
     machines += [
         (("nodeGroups", index), f"a machine of {group.name}", group.allocatable)
@@ -57,7 +56,7 @@ def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Pa
             if offered.get(name, 0) > most:
                 return (*path, "allocatable", name), f"{who} offers {_more(name, offered[name], most)}"
     for name, most in sorted(limits.total.items()):
-        total = sum(each.count * (1 if name == NODES else each.allocatable.get(name, 0)) for each in alike)
+        total = sum(each.count * (1 if name == NODES else each.allocatable.get(name, 0)) for each in columns.alike)
         if total > most:
             said = f"it has {total} nodes" if name == NODES else f"all nodes offer {_more(name, total, most)}"
             return ("nodes",), said if name != NODES else f"{said}, and may have {most}"

@@ -41,17 +41,25 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Value]):
-    """Values, each once, in the order in which they came first, and for each row the number of its own."""
+    """Values, each once, in the order in which they came first, and for each row the number of its own. Iterating gives the value of each row."""
 
     values: tuple[Value, ...]
     rows: array[int]
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self.values.__getitem__, self.rows)
 
     @staticmethod
     def of(values: Iterable[Hashable]) -> Column[Any]:
         """The column of some values, one for each row."""
         numbers: dict[Hashable, int] = {}
-        rows = array("I", (numbers.setdefault(value, len(numbers)) for value in values))
-        return Column(tuple(numbers), rows)
+        rows = [numbers.setdefault(value, len(numbers)) for value in values]
+        return Column(tuple(numbers), array(_narrowest(len(numbers)), rows))
+
+
+def _narrowest(numbers: int) -> str:
+    """The type code of the arrays that take the least for so many numbers, from 0 on: most columns have few."""
+    return next(code for code, size in (("B", 2**8), ("H", 2**16), ("Q", 2**64)) if numbers <= size)
 
 
 @dataclass(frozen=True, slots=True)

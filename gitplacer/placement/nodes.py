@@ -132,7 +132,7 @@ class Nodes:
         """By what is said of each shape of nodes, what that says of each node."""
         self._judge: tuple[Callable[[PodShape], Mask], np.ndarray[Any, np.dtype[np.intp]]] | None = None
         seen = NodeColumns.of(snapshot.nodes)
-        counts = np.array([seen.alike.values[which].count for which in seen.alike.rows], dtype=np.intp)
+        counts = np.array([alike.count for alike in seen.alike], dtype=np.intp)
         shapes = list(self._shapes_of(seen))
         for name, count, shape in zip(seen.names, counts.tolist(), shapes, strict=True):
             for each in (name,) if count == 1 else _numbered(name, count):
