@@ -33,7 +33,7 @@ from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.crowding import Coming, Crowd, Ints
-from gitplacer.scheduler.gangs import alike, expanded, slice_key
+from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
 
@@ -259,10 +259,13 @@ class Stage:
         return tight, answer.tried * len(pods) * sorts
 
     def _unnamed(self, pods: PodSet, first: int) -> list[Pod]:
-        """The pods of a set, the first of which is pod number so and so, for who does not tell them by their names: most are one object, many times."""
+        """
+        The pods of a set, the first of which is pod number so and so, for who does not tell them by their names: those that differ in nothing else are
+        one, many times.
+        """
         topology = slice_key(pods, self._slice_topology)
-        if topology or pods.claims:  # slices and claims are told by the names of their pods
-            return list(expanded(pods, _numbered("", first), topology))
+        if topology or pods.claims:  # which are told by names, such as no pod of a cluster has
+            return list(expanded(pods, lambda i: f"#{first}.{i}", topology))
         key = pods.shape, pods.namespace, pods.labels
         example = self._examples.get(key)
         if example is None:
@@ -339,19 +342,17 @@ class Stage:
         if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
             return _too_many(gang)
         for each in gang:
-            found = alike(each, _numbered(each.role, len(board_pods)), slice_key(each, self._slice_topology))
-            board_pods += found
-            sets += [each] * len(found)
+            board_pods += self._unnamed(each, len(board_pods))
+            sets += [each] * each.count
         among = {machine: amounts for machine, amounts in taken.items() if machine in machines}
-        board = Board(site.beside(there, among), board_pods)
+        board = Board(site.beside(there, among), board_pods, [each.role for each in sets])
         packing = found_in(board)
         steps = packing.steps * len(board.classes)
         if packing.outcome != "found":
             missing = shortage(board, certain=packing.outcome == "impossible")
             tally = tuple(Tally(reason, subject, count) for reason, subject, count in missing.tally)
-            role = missing.pod.partition(_MARK)[0]
             return Shortfall(
-                role, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code, steps=steps
+                missing.pod, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code, steps=steps
             )  # fmt: skip
         queues: list[deque[PodSet]] = [deque() for _ in board.classes]
         for k, each in zip(board.class_of, sets, strict=True):
@@ -370,14 +371,6 @@ def _known_of(coming: Arrivals) -> int:
 def _too_many(gang: Gang) -> Shortfall:
     largest = max(gang, key=lambda pods: pods.count)
     return Shortfall(largest.role, 0, largest.count, NOTHING, (), 0, Reason.SEARCH_BOUND)
-
-
-_MARK = "#"
-
-
-def _numbered(name: str, first: int) -> Callable[[int], str]:
-    """Names of the pods of a set, the first of which is pod number so and so: two sets of one role have none in common."""
-    return lambda i: f"{name}{_MARK}{first}.{i}"
 
 
 class _Crowd:

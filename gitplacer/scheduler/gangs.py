@@ -43,13 +43,6 @@ def expanded(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> I
         yield Pod.of(shape, name(i), pods.namespace, labels, claims=claims)
 
 
-def alike(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> list[Pod]:
-    """The same for who does not tell pods by their names: those that differ in nothing else are one, many times."""
-    if slice_topology or pods.claims or not pods.count:
-        return list(expanded(pods, name, slice_topology))
-    return list(expanded(replace(pods, count=1), name, "")) * pods.count
-
-
 def _claims(pods: PodSet, name: str, number: int) -> tuple[Claim, ...]:
     return tuple(numbered(claim, name, number) for claim in pods.claims) if pods.claims else ()
 

@@ -74,22 +74,24 @@ def _filled(board: Board, k: int) -> Bound:
 
 
 def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool, among: int | None = None) -> Shortage:
-    pod, wanted = board.classes[k], board.counts[k]
+    pod, wanted = board.names[k], board.counts[k]
     tally = _tally(board, state, k)
     code = _code(board, k, tally) if certain else Reason.SEARCH_BOUND
     short = _short(board, state, k, wanted - placed)
-    like = f"{pod.name or 'the pod'}" + (f" and {wanted - 1} like it" if wanted > 1 else "")
+    like = f"{pod or 'the pod'}" + (f" and {wanted - 1} like it" if wanted > 1 else "")
     if among is None:
         said = f"{placed} of {wanted} pods find room ({like})"
     else:
-        said = f"{among} of {len(board.gang)} pods are placed at best; {wanted - placed} of {wanted} like {pod.name} left over"
+        said = (
+            f"{among} of {len(board.gang)} pods are placed at best; {wanted - placed} of {wanted} like {pod} left over"
+        )
     if not certain:
         said += "; the search for a better placement ran out of steps"
     if short:
         said += "; short " + ", ".join(f"{quantity.render(n, v)} {n}" for n, v in short.items())
     shown = [f"{count} of {len(board.nodes)} nodes: {said_of(reason, what)}" for reason, what, count in tally[:_SHOWN]]
     message = "; ".join([said, *shown]) if board.nodes else f"{said}; the cluster has no nodes"
-    return Shortage(code, said, message, pod.name, placed, wanted, short, tally, len(board.nodes))
+    return Shortage(code, said, message, pod, placed, wanted, short, tally, len(board.nodes))
 
 
 def said_of(reason: Reason, subject: str) -> str:
