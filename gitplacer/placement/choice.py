@@ -405,7 +405,7 @@ class Choice:
         """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
         same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
         open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
-        gang = self._pass.gangs[group.id] if same is None else same
+        gang = self._pass.gangs[group.id]
         return self._books.prospects(gang, line.numbers, line.liked, line.asleep, fortunate, open_=open_)
 
     def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:

@@ -140,11 +140,15 @@ class Doubted(NamedTuple):
 
 
 class _Looks(NamedTuple):
-    """What pods of a shape look at: which classes of nodes take them, how much of each resource one asks for, and of which devices its blocks are."""
+    """
+    What pods of a shape look at: which classes of nodes take them, how much of each resource one asks for, and of which devices its blocks are; and
+    whether amounts are so large that only whole numbers are `exact`.
+    """
 
     admits: Mask
     request: Counts
     blocking: Mask
+    exact: bool
 
 
 class _Kept:
@@ -212,7 +216,6 @@ class Survey:
         self._wants: dict[tuple[PodShape, ...], Wants] = {}
         self._sized: dict[bytes, tuple[int, Sizes]] = {}
         self._is_large = any(bool((ledger.nodes.allocatable >= _LARGE).any()) for ledger in ledgers)
-        self._everywhere: Mask = np.ones(len(ledgers), dtype=np.bool_)
 
     @property
     def compiled(self) -> ModuleType | None:
@@ -381,29 +384,29 @@ class Survey:
         """What is kept for a shape, which is how it is now on some clusters, or on those of them that are open."""
         kept = self._beside.get(shape)
         if kept is None:
-            looks = _Looks(self._classes.admits(shape), self._columns.asked(shape), self._blocking(shape))
-            kept = self._beside[shape] = _Kept(looks, len(self._sizes))
+            kept = self._beside[shape] = _Kept(self._looks(shape), len(self._sizes))
         changes, kept.seen = self._journal.since(kept.seen), self._journal.end
         if changes is None:
             kept.known[:] = False
             changes = self._journal.none
         compiled = self._patience.compiled
+        if open_ is None:
+            open_ = np.ones(len(asked), dtype=np.bool_)
         if compiled is not None:
             new = compiled.renew(
-                *changes, self._class_of, *kept.looks, self._is_exact(kept.looks.request), _MOST, _FAR, kept.known, kept.counts, kept.totals,
-                asked, self._everywhere[: len(asked)] if open_ is None else open_,
+                *changes, self._class_of, *kept.looks, _MOST, _FAR, kept.known, kept.counts, kept.totals, asked, open_
             )  # fmt: skip
         else:
             if len(changes.rows):
                 self._recount(kept, changes)
-            new = asked[~kept.known[asked]]
+            new = asked[open_ & ~kept.known[asked]]
         if len(new):
             kept.learn(new, self.counted(shape, new))
         return kept
 
     def _recount(self, kept: _Kept, changes: Changes) -> None:
         """Count what was changed, on clusters that are known."""
-        admits, request, blocking = kept.looks
+        admits, request, blocking, _ = kept.looks
         self._patience.spend(1)
         some = np.flatnonzero(kept.known[changes.clusters] & admits[self._class_of[changes.rows]])
         if len(some):
@@ -417,26 +420,27 @@ class Survey:
 
     def counted(self, shape: PodShape, clusters: Indexes) -> Counts:
         """The places for a shape by block, counted now."""
-        compiled = self._patience.compiled
+        (admits, request, blocking, exact), compiled = self._looks(shape), self._patience.compiled
         if compiled is not None:
             found = np.zeros((len(clusters), len(BLOCKS)), dtype=np.int64)
-            request = self._columns.asked(shape)
             compiled.counted(
-                clusters, self._starts, self._free, self._class_of, self._classes.admits(shape), request,
-                self._block_of(self._blocking(shape)), _MOST, self._is_exact(request), found,
+                clusters, self._starts, self._free, self._class_of, admits, request, self._block_of(blocking), _MOST, exact, found
             )  # fmt: skip
             return found
         rows, cluster_of = self._rows(clusters)
         self._patience.spend(1 + len(rows) // 5_000)
         free = self._free[:, rows]
-        fits = _fits(free, self._columns.asked(shape)) * self._classes.admits(shape)[self._class_of[rows]]
-        at = cluster_of * len(BLOCKS) + _blocks(free, self._blocking(shape))
+        fits = _fits(free, request) * admits[self._class_of[rows]]
+        at = cluster_of * len(BLOCKS) + _blocks(free, blocking)
         counts = np.bincount(at, fits, len(clusters) * len(BLOCKS))
         return counts.astype(np.int64).reshape(len(clusters), len(BLOCKS))
 
-    def _is_exact(self, request: Counts) -> bool:
-        """Whether amounts are so large that only whole numbers tell how many pods they are enough for."""
-        return self._is_large or bool(request.max() >= _LARGE)
+    def _looks(self, shape: PodShape) -> _Looks:
+        """What makes up a block are the devices that a pod asks for, or all of them where it asks for none."""
+        request, devices = self._columns.asked(shape), self._columns.devices
+        asked: Mask = devices & (request > 0)
+        exact = self._is_large or bool(request.max() >= _LARGE)
+        return _Looks(self._classes.admits(shape), request, asked if asked.any() else devices, exact)
 
     def _block_of(self, blocking: Mask) -> Sizes:
         """For each node the size of its block, as an index, if some columns make up one. Few such sets of columns are asked about."""
@@ -449,12 +453,6 @@ class Survey:
             sizes[changes.rows] = _blocks(self._free[:, changes.rows], blocking)
         self._sized[key] = self._journal.end, sizes
         return sizes
-
-    def _blocking(self, shape: PodShape) -> Mask:
-        """The columns of the devices that make up a block for a shape: of those that it asks for, or of all of them."""
-        request, devices = self._columns.asked(shape), self._columns.devices
-        asked: Mask = devices & (request > 0)
-        return asked if asked.any() else devices
 
     def _rows_of(self, index: int) -> slice:
         return slice(int(self._starts[index]), int(self._starts[index + 1]))
