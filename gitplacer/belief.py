@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster, Jumps
+from gitplacer.kinds.nodecolumns import NodeColumns
 
 SKEW = timedelta(minutes=5)
 """How far the clock of whoever writes a snapshot may be ahead of ours."""
@@ -75,8 +76,9 @@ class Gist:
 
     @staticmethod
     def of(snapshot: CapacitySnapshot) -> Gist:
-        nodes = {node.name: (node.count, dict(node.allocatable)) for node in snapshot.nodes}
-        return Gist(snapshot.observed_at, nodes)
+        columns = NodeColumns.of(snapshot.nodes)
+        told = zip(columns.names, columns.alike, strict=True)
+        return Gist(snapshot.observed_at, {name: (alike.count, dict(alike.allocatable)) for name, alike in told})
 
     def as_text(self) -> bytes:
         return json.dumps([self.observed_at.isoformat(), self.nodes], separators=(",", ":")).encode()

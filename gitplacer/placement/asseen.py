@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
+from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
@@ -58,13 +59,14 @@ def to_come(nodes: Nodes, type_key: str, number: int) -> Node:
 
 
 def _listed(snapshot: CapacitySnapshot) -> Iterator[Pod]:
-    for node in snapshot.nodes:
-        for number, pod in enumerate(node.pods):
+    columns = NodeColumns.of(snapshot.nodes)
+    for row, pods in columns.pods.items():
+        for number, pod in enumerate(pods):
             yield Pod(
-                name=f"{node.name}/{number}",
+                name=f"{columns.names[row]}/{number}",
                 namespace=pod.namespace,
                 labels=tuple(sorted(pod.labels.items())),
-                node_name=node.name,
+                node_name=columns.names[row],
                 ports=pod.ports(),
                 pod_anti_affinity=pod.terms(),
             )
