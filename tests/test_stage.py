@@ -8,11 +8,14 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import PodTerm, Selector
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
-from gitplacer.placement.pack import Packing, pack_what_fits
+from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
+from gitplacer.scheduler.objects import HOSTNAME
 from tests.test_survey import GANGS, NODES, cluster, snapshot
 
 
@@ -79,3 +82,16 @@ def test_pods_that_are_tried_first_are_called_by_their_role() -> None:
     beside = ledger.tight(gang[:1])
     assert beside is not None
     assert beside.pod == "worker/a of web/first"
+
+
+def test_pods_for_which_a_search_finds_no_node_are_called_by_their_role() -> None:
+    """Each of three workers keeps others off its node, and there are two; the head minds nobody."""
+    alone = PodTerm(HOSTNAME, Selector(()))
+    head = PodSet("head", 1, PodShape(Resources({"cpu": 1000})))
+    workers = PodSet(
+        "worker/a", 3, PodShape(Resources({"cpu": 1000}), pod_anti_affinity=(alone,)), labels=(("a", "b"),)
+    )
+    seen = snapshot("c", [{"name": name, "labels": {HOSTNAME: name}, "allocatable": {"cpu": "9"}} for name in "nm"])
+    found = Ledger(cluster("c"), seen, Columns.of([seen], [], [(head, workers)])).fit((workers, head), scale_up=False)
+    assert isinstance(found, Shortfall)
+    assert (found.role, found.wanted) == ("worker/a", 3)
