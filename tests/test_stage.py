@@ -85,12 +85,11 @@ def test_pods_that_are_tried_first_are_called_by_their_role() -> None:
 
 
 def test_pods_for_which_a_search_finds_no_node_are_called_by_their_role() -> None:
-    """Each of three workers keeps others off its node, and there are two; the head minds nobody."""
-    alone = PodTerm(HOSTNAME, Selector(()))
-    head = PodSet("head", 1, PodShape(Resources({"cpu": 1000})))
-    workers = PodSet(
-        "worker/a", 3, PodShape(Resources({"cpu": 1000}), pod_anti_affinity=(alone,)), labels=(("a", "b"),)
-    )
+    """Each of three workers keeps the others off its node, and there are two; the head minds nobody."""
+    alone = PodTerm(HOSTNAME, Selector((Requirement("a", "In", ("b",)),)), own_namespace=True)
+    head = PodSet("head", 1, PodShape(Resources({"cpu": 1000})), namespace="web")
+    apart = PodShape(Resources({"cpu": 1000}), pod_anti_affinity=(alone,))
+    workers = PodSet("worker/a", 3, apart, namespace="web", labels=(("a", "b"),))
     seen = snapshot("c", [{"name": name, "labels": {HOSTNAME: name}, "allocatable": {"cpu": "9"}} for name in "nm"])
     found = Ledger(cluster("c"), seen, Columns.of([seen], [], [(head, workers)])).fit((workers, head), scale_up=False)
     assert isinstance(found, Shortfall)
