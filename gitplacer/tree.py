@@ -116,13 +116,15 @@ class Tree:
 
     def apply(self, changes: Changes) -> Tree:
         """This tree after the changes. Removing a path that is not there is no error."""
-        entries = {path: entry for path, entry in self.entries.items() if path not in changes.removed}
-        blobs = MemoryBlobs()
+        entries, blobs = dict(self.entries), MemoryBlobs()
+        for path in changes.removed:
+            entries.pop(path, None)
+        in_order = changes.written.keys() <= entries.keys()
         for path, data in changes.written.items():
             oid = blob_id(data)
             blobs[oid] = data
             entries[path] = Entry(FILE, oid, len(data))
-        return Tree(dict(sorted(entries.items())), _Layered(blobs, self.blobs))
+        return Tree(entries if in_order else dict(sorted(entries.items())), _Layered(blobs, self.blobs))
 
 
 class LateTree(Tree):

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gitplacer.git.program import Git, GitError
+from gitplacer.tree import Entry
 
 MAX_BLOB = 32 * 1024 * 1024
 """The most bytes that are read of one object."""
@@ -52,7 +53,7 @@ class Objects:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._sizes: dict[str, int] = {}
+        self._too_large: dict[str, int] = {}
         self._stop: weakref.finalize[[subprocess.Popen[bytes]], Objects] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
@@ -64,16 +65,16 @@ class Objects:
             self._stop()
         self._process = self._stop = None
 
-    def note_sizes(self, sizes: Mapping[str, int]) -> None:
+    def note_sizes(self, entries: Iterable[Entry]) -> None:
         """Sizes that a listing told of, so that what is too large is never asked for."""
-        self._sizes.update(sizes)
+        self._too_large.update((entry.oid, entry.size) for entry in entries if entry.size > MAX_BLOB)
 
     def read(self, oids: Iterable[str]) -> Mapping[str, bytes]:
         """The bytes of every blob that is asked for. Raises MissingObject or BlobTooLarge, which are KeyErrors."""
         wanted = list(oids)
         for oid in wanted:
-            if self._sizes.get(oid, 0) > MAX_BLOB:
-                raise _too_large(oid, self._sizes[oid])
+            if oid in self._too_large:
+                raise _too_large(oid, self._too_large[oid])
         found = {}
         for oid, answer in self._ask(wanted):
             if answer is None:

@@ -286,7 +286,7 @@ class Repository:
         entries = known or self._compared(tree) or self._listed_whole(tree)
         if self._is_mirrored or place == self.address.git_dir:  # and is no scratch repository, which goes in a moment
             _LISTINGS.keep(place, tree, entries)
-        self.objects.note_sizes({entry.oid: entry.size for entry in entries.values()})
+        self.objects.note_sizes(entries.values())
         return Tree(entries, self.objects)
 
     def _compared(self, tree: str) -> Mapping[str, Entry] | None:

@@ -7,9 +7,9 @@ see his files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 
 from gitplacer.comparison import Baseline
 from gitplacer.inpart.footing import Footing
@@ -18,6 +18,9 @@ from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action, Decision, as_kept
 from gitplacer.singles import stem
 from gitplacer.tree import Tree
+
+_BEHIND = chr(ord("/") + 1)
+"""What comes right behind all that begins with a slash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +99,36 @@ def _simply_waits(decision: Decision) -> bool:
 def _cut(inputs: Inputs, base: Baseline, others: set[str], clusters: frozenset[str], groups: set[str]) -> Inputs:
     """The inputs without some files of the source, and without what is of other clusters and groups elsewhere."""
     away = base.states.keys() - clusters
-    root = base.fleet.deployment.root + "/"
-    records = {f"{RECORDS}/{group}.yaml" for group in groups}
-    deployed = inputs.deployment.entries
-    kept = (
-        path[len(root) :].partition("/")[0] not in away if path.startswith(root)
-        else path in records or not path.startswith(f"{RECORDS}/") for path in deployed
-    )  # fmt: skip
+    source, deployed = inputs.source.entries, inputs.deployment.entries
+    paths = sorted(deployed)
+    elsewhere = {*paths[_below(paths, RECORDS)]} - {f"{RECORDS}/{group}.yaml" for group in groups}
+    for name, files in _folders(paths, base.fleet.deployment.root):
+        if name in away:
+            elsewhere.update(paths[files])
     return replace(
         inputs,
-        source=_only(inputs.source, (path not in others for path in inputs.source.entries)),
-        capacity=_only(inputs.capacity, (stem(path) not in away for path in inputs.capacity.entries)),
-        deployment=_only(inputs.deployment, kept),
+        source=_only(inputs.source, source.keys() - others),
+        capacity=_only(inputs.capacity, (path for path in inputs.capacity.entries if stem(path) not in away)),
+        deployment=_only(inputs.deployment, deployed.keys() - elsewhere),
     )
 
 
-def _only(tree: Tree, kept: Iterable[bool]) -> Tree:
-    """A tree without some of its files: of each, in turn, whether it is kept."""
-    return Tree(dict(compress(tree.entries.items(), kept)), tree.blobs)
+def _folders(paths: Sequence[str], root: str) -> Iterator[tuple[str, slice]]:
+    """Of sorted paths, where in them those in each folder of another are. There are a thousand folders, and tens of thousands of paths."""
+    inside = _below(paths, root)
+    at = inside.start
+    while at < inside.stop:
+        name, is_folder, _ = paths[at][len(root) + 1 :].partition("/")
+        behind = _below(paths, f"{root}/{name}").stop if is_folder else at + 1
+        yield name, slice(at, behind)
+        at = behind
+
+
+def _below(paths: Sequence[str], folder: str) -> slice:
+    """Of sorted paths, where in them those in a folder are."""
+    return slice(bisect_left(paths, f"{folder}/"), bisect_left(paths, f"{folder}{_BEHIND}"))
+
+
+def _only(tree: Tree, paths: Iterable[str]) -> Tree:
+    """A tree of some of its files."""
+    return Tree({path: tree.entries[path] for path in sorted(paths)}, tree.blobs)

@@ -6,6 +6,7 @@ What the workload paths are stands in the Fleet, and a Fleet in the workload pat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 
 from gitplacer.documents import Document
@@ -18,6 +19,9 @@ from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.source.ownkinds import looks_own, torn_kinds
 from gitplacer.tree import Tree
 
+_NAMED = re.compile(r"(?:^|/)fleet(?:\.[^/]*)?$")
+"""A path to a file called fleet, whatever its endings."""
+
 
 def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
     """The spec of a source's Fleet, as `readable_fleet` finds it; the defaults if there is none to read."""
@@ -26,15 +30,16 @@ def fleet_spec(tree: Tree, memo: Memo) -> FleetSpec:
 
 def readable_fleet(tree: Tree, memo: Memo) -> FleetSpec | None:
     """The spec of a source's Fleet, looked for in files called fleet first; None if there is none to read."""
-    every = [path for path in tree if is_read(path)]
-    paths = [path for path in every if tree.entries[path].size <= MAX_FILE]
-    likely = [path for path in paths if path.rpartition("/")[2].partition(".")[0] == "fleet"]
-    for some in (likely, paths):
+    large = [path for path in tree if "/" not in path and is_read(path) and tree.entries[path].size > MAX_FILE]
+    for everywhere in (False, True):
+        # Most files have another name, and a large source has ten thousand.
+        named = (path for path in tree if everywhere or ("fleet" in path and _NAMED.search(path)))
+        some = [path for path in named if is_read(path) and tree.entries[path].size <= MAX_FILE]
         reading = read_documents(tree, some, memo)
         ours = [item.document for items in reading.documents.values() for item in items if looks_own(item.document)]
-        if some is paths or any(_is_fleet(document) and _is_on_top(document) for document in ours):
+        if everywhere or any(_is_fleet(document) and _is_on_top(document) for document in ours):
             try:
-                return first_spec(ours, may_hold_a_fleet(tree, [*reading.broken, *(set(every) - set(paths))]))
+                return first_spec(ours, may_hold_a_fleet(tree, [*reading.broken, *large]))
             except Rejected:
                 return None
     return None
