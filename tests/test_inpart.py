@@ -16,8 +16,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
@@ -26,6 +29,7 @@ from gitplacer.formats.options import Options
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part, step_of
 from gitplacer.inpart import settled as settled_in_part
+from gitplacer.inpart.part import _folders
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action
 from gitplacer.model.signers import Flaw, Uncounted
@@ -35,6 +39,7 @@ from gitplacer.passes.looking import Against, Looked, base_of, hydrated_against,
 from gitplacer.passes.reconcile import reconcile_unless_quiet
 from gitplacer.placement import plan as plan_module
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.reopened import Around
 from gitplacer.review import Base, Review
 from gitplacer.source.edited import Change
 from gitplacer.source.files import InMemory, Memo, ReadFile
@@ -268,6 +273,51 @@ def test_a_part_tells_what_the_whole_does() -> None:
     assert counts["running"] >= 40, counts
     assert counts["waiting beside"] >= 20, counts
     assert counts["published beside"] >= 15, counts
+
+
+def test_where_nothing_happens_clusters_are_before_an_edit_as_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their ledgers are opened once then, and hold what they would if they were opened for each."""
+    counts: Counter[str] = Counter()
+    for seed in range(24):
+        lot = Random(seed)
+        rest = settled(drawn(lot))
+        if rest is not None and seed % 2:
+            rest = settled(running(rest, lot))
+        if rest is None:
+            continue
+        path = lot.choice([path for path in rest.story.source if path.startswith("workloads/")])
+        _, whole = rest.edited({path: lot.choice(EDITS)(rest.story.source[path], lot)})
+        around = partial(Around, whole.view.snapshot, whole.view.plan.decisions, whole.view.edits)
+        found = around()
+        counts["nothing happens" if found._nothing_happens else "something happens"] += 1
+        with monkeypatch.context() as patched:
+            patched.setattr(Around, "_nothing_happens", False)
+            opened = around()
+            for name in opened.before.names:
+                one, other = found.before[name], opened.before[name]
+                assert np.array_equal(one.free_on_nodes(), other.free_on_nodes()), (seed, name)
+                assert (one.promised_to, one.coming.counts) == (other.promised_to, other.coming.counts)
+    assert counts["nothing happens"] >= 15, counts
+    assert counts["something happens"] >= 1, counts
+
+
+NAMES = st.sampled_from(["a", "a-b", "a.b", "a0", "b", "é"])
+
+
+@given(
+    inside=st.sets(st.lists(NAMES, min_size=1, max_size=3).map("/".join)),
+    beside=st.sets(st.sampled_from(["clusters-old/a", "clusters.yaml", "clusters0/a", "bin/x", "é"])),
+)
+def test_the_folders_of_a_cluster_are_found_among_sorted_paths(inside: set[str], beside: set[str]) -> None:
+    files = {path for path in inside if not any(other.startswith(f"{path}/") for other in inside)}  # as in a tree
+    paths = sorted({*(f"clusters/{path}" for path in files), *beside})
+    found: dict[str, list[str]] = {}
+    for name, where in _folders(paths, "clusters"):
+        found.setdefault(name, []).extend(paths[where])
+    assert found == {
+        name: [f"clusters/{path}" for path in sorted(files) if path.partition("/")[0] == name]
+        for name in {path.partition("/")[0] for path in files}
+    }
 
 
 # what is told in part, and what is not

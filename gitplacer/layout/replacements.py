@@ -28,12 +28,20 @@ class Replacements:
         self._units = units
         self._files = files
         self._updates = Updates(snapshot)
+        self._known: dict[tuple[str, str], tuple[Group, tuple[Edited, ...]]] = {}
+        """By group and cluster, what edits were found: who plans asks, and so do who writes records and who tells what is left."""
 
     def edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
         """
         The objects of a group that would change on a cluster where it is, as they are deployed and as they would be with the
         counts that they have there: how many there are to be is for whoever divides.
         """
+        known = self._known.get((group.id, cluster))
+        if known is None or known[0] is not group:
+            known = self._known[group.id, cluster] = group, self._edits(group, cluster)
+        return known[1]
+
+    def _edits(self, group: Group, cluster: str) -> tuple[Edited, ...]:
         if cluster not in self._snapshot.source.own.clusters:
             return ()
         record = self._snapshot.predecessor(group)

@@ -48,6 +48,8 @@ class Around:
     @cached_property
     def before(self) -> Books:
         """With the room of everything taken that is placed before the pass."""
+        if self._nothing_happens:
+            return self.after.copy()
         shared = self._opened()
         books = Occupancy(shared, {d.group: self._among(d.before) for d in self._decisions}, {}).books
         self._before_it = shared  # which knows what groups are, and may be told where they go
@@ -57,6 +59,11 @@ class Around:
     def after(self) -> Books:
         """With the room of everything taken that is placed after it, and of what is kept for groups that wait."""
         return self._afterwards[1].books
+
+    @property
+    def _nothing_happens(self) -> bool:
+        """Whether everybody holds after the pass what he held before it, as most do where manifests are edited."""
+        return all(d.before == d.after and not (d.claim or d.roles or d.counts or d.reasons) for d in self._decisions)
 
     def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
         """What is promised then of Kueue's queues on a cluster, as `queued.taken_of_shares` tells it."""
