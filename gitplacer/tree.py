@@ -124,7 +124,7 @@ class Tree:
             oid = blob_id(data)
             blobs[oid] = data
             entries[path] = Entry(FILE, oid, len(data))
-        return Tree(entries if in_order else dict(sorted(entries.items())), _Layered(blobs, self.blobs))
+        return Tree(entries if in_order else dict(sorted(entries.items())), Layered(blobs, self.blobs))
 
 
 class LateTree(Tree):
@@ -161,7 +161,7 @@ def tree_id(tree: Tree) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layered:
+class Layered:
     """New blobs over those of the tree they were added to."""
 
     new: MemoryBlobs

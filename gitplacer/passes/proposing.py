@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,22 +35,17 @@ from gitplacer.git.pushing import LostRace
 from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.kinds.clusterstate import CLUSTER_STATES
-from gitplacer.kinds.record import RECORDS
-from gitplacer.kinds.removals import GUARDS
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, at_work
 from gitplacer.passes.reconcile import ATTEMPTS, capacity_commit, commits_of, proposals_of
+from gitplacer.passes.redated import Redated, same_but_dates
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
 from gitplacer.redactor import redact
 from gitplacer.settings import Settings, UsageError
-from gitplacer.tree import Tree, differing_paths
-from gitplacer.units import METADATA
 
 CONTEXT = "gitplacer/up-to-date"
 """The check on the proposed commits."""
-_DATE = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
 
 
 class Standing(enum.StrEnum):
@@ -220,7 +214,7 @@ def _has_work(look: _Look) -> bool:
     Whether there is anything to propose. What a merge has made later than it was proposed is set right in the records with the
     next change; alone it is not worth a pull request.
     """
-    return bool(look.hydration.steps) and not _same_but_dates(look.deployment.tree, look.hydration.tree)
+    return bool(look.hydration.steps) and not same_but_dates(look.deployment.tree, look.hydration.tree)
 
 
 def _moved(look: _Look) -> Moved | None:
@@ -247,33 +241,12 @@ def _is_the_same(look: _Look, chain: Sequence[Commit]) -> bool:
     steps = look.hydration.steps
     if len(steps) != len(chain):
         return False
-    tree = look.deployment.tree
-    for step, commit in zip(steps, chain, strict=True):
-        tree = tree.apply(step.changes)
-        if undated(step.message) != undated(f"{commit.subject}\n\n{commit.body}"):
-            return False
-        if not _same_but_dates(tree, look.deployment.repository.tree(commit.id)):
-            return False
-    return True
-
-
-def _same_but_dates(one: Tree, other: Tree) -> bool:
-    """
-    Whether two trees differ in nothing but dates in our records, and in which source commit was last, which never changes alone. A
-    date that is there in one of them only is a difference.
-    """
-    paths = [path for path in differing_paths(one, other) if path != METADATA]
-    if not all(
-        p in one and p in other and p.startswith((f"{RECORDS}/", f"{CLUSTER_STATES}/", f"{GUARDS}/")) for p in paths
-    ):
-        return False
-    if any(one.entries[path].mode != other.entries[path].mode for path in paths):
-        return False
-    return all(_undated_bytes(one.read(path)) == _undated_bytes(other.read(path)) for path in paths)
-
-
-def _undated_bytes(data: bytes) -> bytes:
-    return _DATE.sub(b'""', data)
+    deployment = look.deployment
+    both = Redated(deployment.repository, chain[0].parents[0], deployment.tree)
+    return all(
+        undated(step.message) == undated(f"{commit.subject}\n\n{commit.body}") and both.follows(step.changes, commit.id)
+        for step, commit in zip(steps, chain, strict=True)
+    )
 
 
 # the host
