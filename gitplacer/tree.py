@@ -18,7 +18,6 @@ FILE = "100644"
 EXECUTABLE = "100755"
 SYMLINK = "120000"
 SUBMODULE = "160000"
-_FOLDER = "40000"
 
 
 def blob_id(data: bytes) -> str:
@@ -138,26 +137,6 @@ class LateTree(Tree):
     def entries(self) -> Mapping[str, Entry]:
         listing: Callable[[], Mapping[str, Entry]] = self.__dict__["listing"]
         return listing()
-
-
-def tree_id(tree: Tree) -> str:
-    """The SHA-1 id git gives a tree object with these entries."""
-    folders: dict[str, list[tuple[str, str, str]]] = {"": []}
-    for path, entry in tree.entries.items():
-        folder, _, name = path.rpartition("/")
-        while folder and folder not in folders:
-            folders[folder] = []
-            folder = folder.rpartition("/")[0]
-        folders[path.rpartition("/")[0]].append((name, entry.mode, entry.oid))
-    for folder in sorted(folders, key=lambda f: f.count("/") + bool(f), reverse=True):
-        rows = sorted(folders[folder], key=lambda row: row[0].encode() + (b"/" if row[1] == _FOLDER else b""))
-        body = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(oid) for name, mode, oid in rows)
-        oid = hashlib.sha1(b"tree %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
-        if not folder:
-            return oid
-        parent, _, name = folder.rpartition("/")
-        folders[parent].append((name, _FOLDER, oid))
-    raise AssertionError("unreachable: the root comes last")
 
 
 @dataclass(frozen=True, slots=True)

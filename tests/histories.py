@@ -37,7 +37,8 @@ from gitplacer.model.horizon import Horizon
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
 from gitplacer.source.files import Memo, ReadFile
-from gitplacer.tree import Tree, tree_id
+from gitplacer.tree import Tree
+from gitplacer.treeids import tree_id
 from tests import exactfit, provenance
 from tests import schedulerjudge as judge
 from tests.stories import FLEET, START, cluster, policy

@@ -30,7 +30,7 @@ from gitplacer.scenarios import telling
 from gitplacer.settings import Settings
 from gitplacer.source.files import Memo, ReadFile
 from gitplacer.trailers import Claim, read_claim
-from gitplacer.tree import tree_id
+from gitplacer.treeids import tree_id
 
 COUNT = {"commits": 0, "passes": 0}
 """How many were proved, for whoever wants to know that it is not none."""

@@ -43,7 +43,8 @@ from gitplacer.remedies import waits
 from gitplacer.review import Base, Review
 from gitplacer.runners.processes import usable_cores
 from gitplacer.source.files import InMemory, Memo
-from gitplacer.tree import Changes, Tree, tree_id
+from gitplacer.tree import Changes, Tree
+from gitplacer.treeids import tree_id
 from tests import planviews
 from tests.histories import LookedAt
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot

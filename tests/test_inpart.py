@@ -44,7 +44,8 @@ from gitplacer.review import Base, Review
 from gitplacer.source.edited import Change
 from gitplacer.source.files import InMemory, Memo, ReadFile
 from gitplacer.source.shares import Share
-from gitplacer.tree import differing_paths, tree_id
+from gitplacer.tree import differing_paths
+from gitplacer.treeids import tree_id
 from tests.stories import FLEET, Story, cluster, decisions, policy, rayjob, rayservice, snapshot
 from tests.test_order import aged
 from tests.test_reconcile import made

@@ -17,7 +17,7 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.reconcile import Landing, Outcome, one_pass, reconcile
 from gitplacer.problems import Rejected
 from gitplacer.settings import Settings, UsageError, settings
-from gitplacer.tree import tree_id
+from gitplacer.treeids import tree_id
 from tests.commands import run
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import ANYWHERE, FLEET, cluster, policy, rayjob, rayservice, snapshot

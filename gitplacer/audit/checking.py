@@ -29,7 +29,8 @@ from gitplacer.kinds.record import RECORDS
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Claim, Malformed, instant, is_ours, read_claim
-from gitplacer.tree import Changes, Tree, differing_paths, tree_id
+from gitplacer.tree import Changes, Tree, differing_paths
+from gitplacer.treeids import tree_id
 
 _EXCERPT = 12
 """Lines of a diff that are shown."""
@@ -168,8 +169,10 @@ class Checking:
         if landed:
             step = steps[claim.step - 1]
             return self._other_message(commit, step) or self._brings(commit, step.changes)
-        tree = made.base.apply(_together(step.changes for step in steps[: claim.step]))
-        return self._other_message(commit, steps[claim.step - 1]) or self._other_file(commit, tree)
+        otherwise = self._other_message(commit, steps[claim.step - 1])
+        if otherwise is not None or commit.tree == made.ids.after(claim.step):
+            return otherwise
+        return self._other_file(commit, made.base.apply(_together(step.changes for step in steps[: claim.step])))
 
     def _other_message(self, commit: Commit, step: Step) -> Discrepancy | None:
         wanted, found = _as_written(step.message), self.repository.message(commit.id)

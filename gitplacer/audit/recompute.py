@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from gitplacer.audit.repos import Past, unshallow
@@ -31,6 +32,7 @@ from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.trailers import Claim, instant
 from gitplacer.tree import Tree
+from gitplacer.treeids import StepIds
 from gitplacer.units import METADATA
 
 AHEAD = timedelta(minutes=5)
@@ -38,12 +40,17 @@ AHEAD = timedelta(minutes=5)
 _ROOTED = "if the fleet is in a directory of its repo, give the same --path DIR as to `gitplacer reconcile`"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recomputed:
     """A pass as it should have been: the tree it began with, and what it comes to."""
 
     base: Tree
     hydration: Hydration
+
+    @cached_property
+    def ids(self) -> StepIds:
+        """The ids of the trees of its commits."""
+        return StepIds(self.base, (step.changes for step in self.hydration.steps))
 
 
 class Recomputation:

@@ -20,7 +20,7 @@ from gitplacer.git.worktree import read_work_tree
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.passes.opening import capacity_address, capacity_branches, capacity_folder, deployment_address
 from gitplacer.settings import Settings
-from gitplacer.tree import tree_id
+from gitplacer.treeids import tree_id
 
 _DEFAULT = "HEAD"
 DEPLOYMENT = "deployment"

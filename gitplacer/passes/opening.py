@@ -35,7 +35,8 @@ from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec, readable_fleet
 from gitplacer.trailers import value_of
-from gitplacer.tree import Tree, tree_id
+from gitplacer.tree import Tree
+from gitplacer.treeids import tree_id
 
 _ID = re.compile(r"[0-9a-f]{40}")
 

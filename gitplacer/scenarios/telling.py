@@ -28,7 +28,8 @@ from gitplacer.scenarios.verdict import Commit, Difference, commits_of, differen
 from gitplacer.snapshot import read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.fleetspec import fleet_spec
-from gitplacer.tree import Tree, tree_id
+from gitplacer.tree import Tree
+from gitplacer.treeids import tree_id
 from gitplacer.whatif import Supposition, Together, Unsupposable
 
 _WHO = "You <you@example.com>"

@@ -23,7 +23,8 @@ from gitplacer.relocation.evidence import SYNC_GRACE
 from gitplacer.relocation.guards import frozen_until
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
-from gitplacer.tree import Changes, Tree, tree_id
+from gitplacer.tree import Changes, Tree
+from gitplacer.treeids import tree_id
 from gitplacer.units import Units
 
 STEP = SYNC_GRACE + timedelta(minutes=1)

@@ -24,7 +24,8 @@ from gitplacer.problems import nearest
 from gitplacer.snapshot import Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.manifests import SourceObject
-from gitplacer.tree import Changes, Tree, tree_id
+from gitplacer.tree import Changes, Tree
+from gitplacer.treeids import tree_id
 from gitplacer.whatif.editing import Unsupposable, Value, edited, with_cluster_edited
 from gitplacer.workloads.facts import Scale
 
