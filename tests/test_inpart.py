@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -239,16 +239,21 @@ EDITS: list[Callable[[str, Random], str]] = [
 ]
 
 
-def test_a_part_tells_what_the_whole_does() -> None:
-    counts: Counter[str] = Counter()
-    for seed in range(140):
+def fleets_at_rest(seeds: int) -> Iterator[tuple[int, Random, AtRest]]:
+    """Those that come to rest, with what chance has in store for them; of odd seeds such whose snapshots show what runs."""
+    for seed in range(seeds):
         lot = Random(seed)
         rest = settled(drawn(lot))
         if rest is not None and seed % 2:
             rest = settled(running(rest, lot))
-            counts["running"] += rest is not None
-        if rest is None:
-            continue
+        if rest is not None:
+            yield seed, lot, rest
+
+
+def test_a_part_tells_what_the_whole_does() -> None:
+    counts: Counter[str] = Counter()
+    for seed, lot, rest in fleets_at_rest(140):
+        counts["running"] += seed % 2
         counts["at rest"] += 1
         paths = [path for path in rest.story.source if path.startswith("workloads/")]
         for _ in range(3):
@@ -279,13 +284,7 @@ def test_a_part_tells_what_the_whole_does() -> None:
 def test_where_nothing_happens_clusters_are_before_an_edit_as_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their ledgers are opened once then, and hold what they would if they were opened for each."""
     counts: Counter[str] = Counter()
-    for seed in range(24):
-        lot = Random(seed)
-        rest = settled(drawn(lot))
-        if rest is not None and seed % 2:
-            rest = settled(running(rest, lot))
-        if rest is None:
-            continue
+    for seed, lot, rest in fleets_at_rest(24):
         path = lot.choice([path for path in rest.story.source if path.startswith("workloads/")])
         _, whole = rest.edited({path: lot.choice(EDITS)(rest.story.source[path], lot)})
         around = partial(Around, whole.view.snapshot, whole.view.plan.decisions, whole.view.edits)
