@@ -32,6 +32,11 @@ class Entry(NamedTuple):
     oid: str
     size: int = -1
 
+    @staticmethod
+    def of(data: bytes) -> Entry:
+        """That of a regular file with these bytes."""
+        return Entry(FILE, blob_id(data), len(data))
+
     @property
     def is_text(self) -> bool:
         """Whether there are bytes to read: a symlink or a submodule is no file to us."""
@@ -64,10 +69,8 @@ class Tree:
         blobs = MemoryBlobs()
         entries = {}
         for path in sorted(files):
-            data = files[path]
-            oid = blob_id(data)
-            blobs[oid] = data
-            entries[path] = Entry(FILE, oid, len(data))
+            entries[path] = Entry.of(files[path])
+            blobs[entries[path].oid] = files[path]
         return Tree(entries, blobs)
 
     def __eq__(self, other: object) -> bool:
@@ -120,9 +123,8 @@ class Tree:
             entries.pop(path, None)
         in_order = changes.written.keys() <= entries.keys()
         for path, data in changes.written.items():
-            oid = blob_id(data)
-            blobs[oid] = data
-            entries[path] = Entry(FILE, oid, len(data))
+            entries[path] = Entry.of(data)
+            blobs[entries[path].oid] = data
         return Tree(entries if in_order else dict(sorted(entries.items())), Layered(blobs, self.blobs))
 
 

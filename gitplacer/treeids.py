@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from gitplacer.tree import FILE, Changes, Entry, Tree, blob_id
+from gitplacer.tree import Changes, Entry, Tree
 
 _FOLDER = "40000"
 
@@ -55,7 +55,7 @@ class _Folders:
                 del self._rows[folder][name]
                 self._changed.add(folder)
         for path, data in changes.written.items():
-            self._put(path, Entry(FILE, blob_id(data)))
+            self._put(path, Entry.of(data))
 
     def _put(self, path: str, entry: Entry) -> None:
         folder, _, name = path.rpartition("/")

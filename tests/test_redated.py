@@ -14,7 +14,8 @@ from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.record import RECORDS
 from gitplacer.passes.proposing import Standing
 from gitplacer.passes.redated import Redated, same_but_dates
-from gitplacer.tree import EXECUTABLE, Changes, Entry, MemoryBlobs, Tree, differing_paths
+from gitplacer.source.edited import Change
+from gitplacer.tree import EXECUTABLE, Changes, Entry, MemoryBlobs, Tree
 from gitplacer.units import METADATA
 from tests.stories import cluster, rayservice
 from tests.test_pull_requests import BRANCH, proposed
@@ -43,8 +44,7 @@ class History:
         return str(len(self.trees) - 1)
 
     def changes(self, old: str, new: str) -> Mapping[str, tuple[Entry | None, Entry | None]]:
-        one, other = self.trees[int(old)], self.trees[int(new)]
-        return {path: (one.entries.get(path), other.entries.get(path)) for path in differing_paths(one, other)}
+        return Change.between(self.trees[int(old)], self.trees[int(new)]).entries
 
 
 @given(first=FILES, steps=st.lists(st.tuples(STEPS, st.sampled_from(["as made", "later"]) | STEPS), max_size=4))

@@ -13,7 +13,8 @@ from typing import Protocol
 from gitplacer.kinds.clusterstate import CLUSTER_STATES
 from gitplacer.kinds.record import RECORDS
 from gitplacer.kinds.removals import GUARDS
-from gitplacer.tree import FILE, Blobs, Changes, Entry, Layered, MemoryBlobs, Tree, blob_id, differing_paths
+from gitplacer.source.edited import Change
+from gitplacer.tree import Blobs, Changes, Entry, Layered, MemoryBlobs, Tree
 from gitplacer.units import METADATA
 
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
@@ -51,8 +52,8 @@ class Redated:
         """Go on by a step and by a commit; whether they leave the same but for dates, if those before did."""
         made: dict[str, Entry | None] = dict.fromkeys(changes.removed)
         for path, data in changes.written.items():
-            made[path] = Entry(FILE, blob_id(data), len(data))
-            self._texts[blob_id(data)] = data
+            made[path] = entry = Entry.of(data)
+            self._texts[entry.oid] = data
         found = {path: now for path, (_, now) in self._commits.changes(self._at, commit).items()}
         self._at = commit
         self._made |= made
@@ -69,8 +70,7 @@ def same_but_dates(one: Tree, other: Tree) -> bool:
     Whether two trees differ in nothing but dates in our records, and in which source commit was last, which never changes alone. A
     date that is there in one of them only is a difference.
     """
-    differing = {path: (one.entries.get(path), other.entries.get(path)) for path in differing_paths(one, other)}
-    return _agree(differing, one.blobs, other.blobs)
+    return _agree(Change.between(one, other).entries, one.blobs, other.blobs)
 
 
 def _agree(differing: _Differing, ones: Blobs, others: Blobs) -> bool:

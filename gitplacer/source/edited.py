@@ -20,7 +20,7 @@ MOST_FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The paths at which two sources differ, each with what it was and what it is, None for nothing; `blobs` are those of the one before."""
+    """The paths at which two sources, or other trees, differ, each with what it was and what it is, None for nothing; `blobs` are those of the one before."""
 
     entries: Mapping[str, tuple[Entry | None, Entry | None]]
     blobs: Blobs
