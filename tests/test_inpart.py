@@ -655,6 +655,25 @@ def test_what_is_wrong_with_an_edited_file_is_told_where_it_stands_now() -> None
     assert 7 in lines and 6 not in lines
 
 
+def test_what_is_told_of_a_file_for_what_others_are_is_told_still() -> None:
+    """Two Ray objects of one name want one Service: of that each is told, also where the other is not read."""
+    names = {"on the same cluster": "a", "on another": "b"}
+    for where, name in names.items():
+        story = fleet(nodes="n1 32 128Gi 8")
+        rules = "select: {labelSelector: {matchLabels: {team: x}}}\nprecedence: 9\ngroupBy: {label: team}"
+        story.source |= policy("joined", f"{rules}\nclusters: {{names: [{name}]}}")
+        story.source |= rayservice("web", "alpha", cpu="1", workers=0, gpus=0, labels="{team: x}")
+        (job,) = rayjob("web", "shop", cpu="1", workers=0).values()
+        story.source["workloads/web/second.yaml"] = job.replace("name: shop", "name: shop\n  labels: {team: x}", 1)
+        rest = at_rest(story)
+        assert {d.group: d.after for d in rest.base.decisions}["web/x"] == (name,), where
+        assert {p.location.file for p in rest.base.problems if p.code == "NamesakesCollide"} >= {SHOP}
+        part, whole = rest.edited({SHOP: story.source[SHOP].replace("image: ray", "image: ray:2")})
+        assert (part is not None) is (name == "a"), where
+        if part is not None:
+            assert holds(rest, part, whole)
+
+
 def test_a_source_that_is_as_large_as_may_be_is_not_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     rest = at_rest(fleet())
     monkeypatch.setattr("gitplacer.source.edited.MOST", Share(files=1, objects=1, size=100))

@@ -8,7 +8,7 @@ leave everybody else on these clusters as he was found when the whole was planne
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gitplacer.comparison import Baseline
@@ -96,10 +96,21 @@ def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
     if not all(_stays(found[group], known) for group, known in part.known.items() if group not in part.resting):
         return False
     wrong = {p for p in made.problems if p.severity is Severity.ERROR and p.location.file not in part.files}
-    if not wrong.issubset(base.problems):
+    if not wrong.issubset(base.problems) or _of_others(made.problems, part) != _of_others(base.problems, part):
         return False
     root = made.snapshot.source.own.fleet.spec.deployment.root
     return all(_is_ours(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))
+
+
+_OF_OTHERS = frozenset({"MissingReference", "NamesakesCollide", "TooManyFaults"})
+"""What is told of an object for what others are, or are not: of those that are not in the part as well."""
+
+
+def _of_others(problems: Iterable[Problem], part: Part) -> Counter[tuple[str, str]]:
+    """How often such a problem is told of each edited file; these refer to what they did and are named as they were."""
+    return Counter(
+        (p.location.file, p.code) for p in problems if p.code in _OF_OTHERS and p.location.file in part.edited
+    )
 
 
 def _stays(decision: Decision, before: Decision) -> bool:
