@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.model.bystander import Holding
 from gitplacer.model.podrules import HostPort
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
@@ -107,7 +108,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Gang]]:
 
 def asked(*gangs: Gang, **told: bool) -> tuple[Asked, ...]:
     each = {"finished": False, "scale_up": False, "sure": True, "lucky": False, "by_machines": False, **told}
-    return tuple(Asked(f"ns/{at}", gang, **each) for at, gang in enumerate(gangs))
+    return tuple(Asked(f"ns/{at}", Holding(gang, **each)) for at, gang in enumerate(gangs))
 
 
 def everything(ledger: Ledger, left_over: Sequence[str]) -> tuple[object, ...]:
@@ -119,9 +120,8 @@ def everything(ledger: Ledger, left_over: Sequence[str]) -> tuple[object, ...]:
 def some() -> st.SearchStrategy[Asked]:
     flags = {name: st.booleans() for name in ("finished", "scale_up", "sure", "lucky")}
     flags["by_machines"] = st.sampled_from((False, False, False, True))
-    return st.builds(
-        Asked, st.sampled_from(("ns/shown", *"abcdefgh")), st.sampled_from((*GANGS, MINDING, HALF_SHOWN)), **flags
-    )
+    holding = st.builds(Holding, st.sampled_from((*GANGS, MINDING, HALF_SHOWN)), **flags)
+    return st.builds(Asked, st.sampled_from(("ns/shown", *"abcdefgh")), holding)
 
 
 @settings(max_examples=2000 if settings().max_examples > 100 else 60)

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from gitplacer.grouping import Group
+from gitplacer.model.bystander import Holding
 from gitplacer.model.decision import Claim, Reason
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger, has_finished
@@ -201,8 +202,7 @@ class Occupancy:
         """The room that a placed group has on a cluster, as its ledger is asked for it."""
         group = self._pass.groups.get(group_id)
         by = self._pass.taken_by(group_id, cluster)
-        return Asked(
-            group=group_id,
+        held = Holding(
             gang=self._pass.held_on(group_id, cluster),
             finished=self.has_finished(empty, group_id, cluster),
             scale_up=group is None or group.policy is None or may_scale_up(group.policy),
@@ -210,6 +210,7 @@ class Occupancy:
             lucky=group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster),
             by_machines=by == Reason.FITS_BY_SCALE_UP,
         )
+        return Asked(group_id, held)
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from gitplacer.model.bystander import Holding
 from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Counts
@@ -47,26 +48,22 @@ class NoSeats(Seats):
 
 
 class Asked(NamedTuple):
-    """What a ledger is asked for by a placed group, as for `Ledger.reserve_placed`."""
+    """What a ledger is asked for by a placed group."""
 
     group: str
-    gang: Gang
-    finished: bool
-    scale_up: bool
-    sure: bool
-    lucky: bool
-    by_machines: bool
+    holds: Holding
 
     def reserved(self, ledger: Ledger, known: Packing | None = None) -> bool:
         """Take it; whether there was room for all of it. `known` is where it is known to sit."""
+        gang, finished, scale_up, sure, lucky, by_machines = self.holds
         return ledger.reserve_placed(
-            self.group, self.gang, finished=self.finished, scale_up=self.scale_up, sure=self.sure, lucky=self.lucky,
-            by_machines=self.by_machines, known=known,
+            self.group, gang, finished=finished, scale_up=scale_up, sure=sure, lucky=lucky, by_machines=by_machines,
+            known=known,
         )  # fmt: skip
 
     def missing(self, ledger: Ledger) -> Gang:
         """The pods that are to sit somewhere: all that the snapshot does not show. Sets of which it shows all are there too, and are empty."""
-        return () if self.finished else ledger.not_seen(self.group, self.gang)
+        return () if self.holds.finished else ledger.not_seen(self.group, self.holds.gang)
 
 
 def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
