@@ -20,6 +20,7 @@ from gitplacer.inputs import SourceCommit as SourceCommit
 from gitplacer.layout.foreignroot import refuse_foreign_root
 from gitplacer.layout.layout import Layout
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
+from gitplacer.model.bystander import Bystander
 from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.agreement import agreed
@@ -30,7 +31,7 @@ from gitplacer.placement.onepass import NOBODY_RESTS
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import cleared, outcomes, woken_for
 from gitplacer.problems import Problem
-from gitplacer.snapshot import Snapshot, read_snapshot
+from gitplacer.snapshot import NOBODY_STANDS_BY, Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
@@ -75,6 +76,7 @@ def hydrate(
     with_candidates: Verdicts | bool = True,
     resting: Mapping[str, Decision] = NOBODY_RESTS,
     waiting: Mapping[str, str] = NOBODY_WAITS,
+    bystanders: Mapping[str, Mapping[str, Bystander]] = NOBODY_STANDS_BY,
 ) -> Hydration:
     """
     Plan and render one pass.
@@ -83,9 +85,9 @@ def hydrate(
     if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work, and
     `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none. `resting` are groups
     that stay as they are, by decisions that somebody has made before. `waiting` are groups that wait and of which these inputs know nothing, by
-    id, with what commits say of them.
+    id, with what commits say of them, and `bystanders` by cluster and id those that stay there, with what they hold.
     """
-    known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting)
+    known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting, bystanders)
     layout, planned, clones = _planned(inputs, known, with_candidates)
     snapshot, decisions = layout.snapshot, planned.decisions
     wanted = _wanted_awake(inputs, known, clones, snapshot, decisions)
@@ -143,11 +145,12 @@ def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What saves work, of this pass and of those before: files that were read, ledgers that were opened, and groups that nobody has to decide on."""
+    """What saves work, of this pass and of those before: files that were read, ledgers that were opened, and groups that nobody has to decide on, or to read."""
 
     memo: Memo
     ledgers: LedgerCache
     resting: Mapping[str, Decision]
+    bystanders: Mapping[str, Mapping[str, Bystander]]
 
 
 def _planned(inputs: Inputs, known: _Known, with_candidates: Verdicts | bool) -> tuple[Layout, Plan, Mapping[str, str]]:
@@ -201,6 +204,7 @@ def _planned_with(
         new_clones=clones,
         asleep=asleep,
         trusted=inputs.trusted,
+        bystanders=known.bystanders,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
     layout = Layout(snapshot, inputs.source, known.memo)

@@ -34,6 +34,7 @@ from gitplacer.kinds.tenant import Tenant
 from gitplacer.known import Known
 from gitplacer.machines import Catalogue
 from gitplacer.model.byhand import MergedMove, RevertedMove
+from gitplacer.model.bystander import Bystander
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
@@ -49,6 +50,7 @@ from gitplacer.units import Units, epochs_written
 from gitplacer.variants import Variants
 
 NOTHING_BY_HAND: Mapping[str, Any] = MappingProxyType({})
+NOBODY_STANDS_BY: Mapping[str, Mapping[str, Bystander]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Snapshot:
     `epochs` is the greatest that was ever written to each sync unit, (cluster, unit), of the deployment repo.
     `states` are those of clusters that may sleep, as this pass finds them, and `left_states` those that the deployment repo has;
     `held_states` are clusters whose state stays as it is, each with why. `removed` are the removals that the deployment repo remembers; None
-    where somebody else changed that.
+    where somebody else changed that. `bystanders` are, by cluster and id, groups that stay there and of which nothing else is known.
     """
 
     source: Source
@@ -89,6 +91,7 @@ class Snapshot:
     left_states: Mapping[str, ClusterState]
     held_states: Mapping[str, str]
     removed: tuple[Removal, ...] | None
+    bystanders: Mapping[str, Mapping[str, Bystander]]
     deployed_files: DeployedFiles = field(compare=False)
 
     def may_sleep(self, cluster: str) -> Standby | None:
@@ -201,11 +204,12 @@ def read_snapshot(
     new_clones: Mapping[str, str] = MappingProxyType({}),
     asleep: Collection[str] = (),
     trusted: FleetSpec | None = None,
+    bystanders: Mapping[str, Mapping[str, Bystander]] = NOBODY_STANDS_BY,
 ) -> Snapshot:
     """
     Read all inputs. `capacity` holds the snapshot files at its top; `new_clones` are clusters that this pass makes, each with the
     one that it is like, and `asleep` are some that it has put to sleep. `trusted` is what counts instead of what the source's Fleet
-    says.
+    says. `bystanders` are groups of which the trees tell nothing.
 
     Raises Rejected as `read_source` does. Paths in problems about capacity begin with the Fleet's capacity path,
     those about records with `placements/`.
@@ -267,6 +271,7 @@ def read_snapshot(
         left_states=left_states,
         held_states=held,
         removed=removed,
+        bystanders=bystanders,
         deployed_files=DeployedFiles(deployment, memo),
     )
 

@@ -266,6 +266,7 @@ def test_a_part_tells_what_the_whole_does() -> None:
                 continue
             in_words = holds(rest, part, whole)
             counts["in the same words"] += in_words
+            counts["beside others"] += any(part.part.bystanders.values())
             counts["in part"] += 1
             told = {d.finding.code for d in whole.view.plan.decisions}
             counts.update(f"told {code}" for code in told)
@@ -279,6 +280,7 @@ def test_a_part_tells_what_the_whole_does() -> None:
     assert counts["running"] >= 40, counts
     assert counts["waiting beside"] >= 20, counts
     assert counts["published beside"] >= 15, counts
+    assert counts["beside others"] >= 40, counts
 
 
 def test_where_nothing_happens_clusters_are_before_an_edit_as_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -541,7 +543,9 @@ class Counting(InMemory):
 
 
 def test_nobody_elsewhere_is_looked_at() -> None:
-    """Neither what is on the other cluster nor its snapshot is read; who waits is, because he is told of."""
+    """
+    Neither what is on the other cluster nor its snapshot is read, nor who is on this one and stands by; who waits is, because he is told of.
+    """
     story = fleet(PLATFORM)
     rest = at_rest(story)
     assert rest.footing is not None
@@ -558,9 +562,11 @@ def test_nobody_elsewhere_is_looked_at() -> None:
         for path, entry in tree.entries.items()
         if entry.oid in memo.asked
     }
-    assert {f"source/{SHOP}", "source/workloads/web/other.yaml", "source/workloads/jobs/huge.yaml", "source/platform/classes.yaml", "capacity/a.yaml"} <= read  # fmt: skip
+    assert {f"source/{SHOP}", "source/workloads/jobs/huge.yaml", "source/platform/classes.yaml", "capacity/a.yaml"} <= read  # fmt: skip
     assert not read & {
         f"source/{TRAIN}",
+        "source/workloads/web/other.yaml",
+        "deployment/placements/web/other.yaml",
         "source/clusters/b.yaml",
         "capacity/b.yaml",
         "deployment/placements/jobs/train.yaml",
@@ -671,7 +677,7 @@ def test_what_is_told_of_a_file_for_what_others_are_is_told_still() -> None:
         part, whole = rest.edited({SHOP: story.source[SHOP].replace("image: ray", "image: ray:2")})
         assert (part is not None) is (name == "a"), where
         if part is not None:
-            assert holds(rest, part, whole)
+            assert holds(rest, part, whole) and not any(part.part.bystanders.values())
 
 
 def test_a_source_that_is_as_large_as_may_be_is_not_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:

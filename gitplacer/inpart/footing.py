@@ -13,9 +13,13 @@ from dataclasses import dataclass
 
 from gitplacer.commits import who_waits
 from gitplacer.explain import PlanView, said_of_snapshots
+from gitplacer.inpart.standing import Standing
 from gitplacer.inputs import Inputs
+from gitplacer.model.bystander import Bystander
 from gitplacer.model.workload import total_requests
+from gitplacer.placement.bystanders import bystanders
 from gitplacer.placement.division import divides
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 
@@ -27,7 +31,7 @@ class Footing:
     `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
     in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
-    be there. `waiting` are those who wait, by id, with what commits say of them.
+    be there. `waiting` are those who wait, by id, with what commits say of them, and `standing` those who may stand by while others are planned.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -38,10 +42,13 @@ class Footing:
     unread: frozenset[str]
     contested: frozenset[str]
     waiting: Mapping[str, str]
+    standing: Standing
 
 
-def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
-    """That of a plan in which nothing happens; None where a part of the fleet does not stand for itself."""
+def footing_of(inputs: Inputs, view: PlanView, ledgers: LedgerCache | None = None) -> Footing | None:
+    """
+    That of a plan in which nothing happens, made with some `ledgers`; None where a part of the fleet does not stand for itself.
+    """
     snapshot = view.snapshot
     if inputs.foreign or inputs.reverted or inputs.merged or inputs.uncounted or not _is_plain(snapshot):
         return None
@@ -52,8 +59,15 @@ def footing_of(inputs: Inputs, view: PlanView) -> Footing | None:
     unread = snapshot.source.broken_files
     said = said_of_snapshots(view)
     return Footing(
-        files, platform, _cluster_files(snapshot), _left(view), said, unread, _contested(view), who_waits(view)
-    )
+        files, platform, _cluster_files(snapshot), _left(view), said, unread, _contested(view), who_waits(view),
+        Standing.of(standing_in(view, ledgers)),
+    )  # fmt: skip
+
+
+def standing_in(view: PlanView, ledgers: LedgerCache | None = None) -> Mapping[str, Mapping[str, Bystander]]:
+    """Who may stand by, by cluster and id. Whoever finds no room for all his pods as it is may find some when others are planned."""
+    outgrown = view.plan.outgrown or frozenset()
+    return bystanders(view.snapshot, view.plan.decisions, view.edits, but=outgrown, ledgers=ledgers)
 
 
 def _is_plain(snapshot: Snapshot) -> bool:

@@ -1,5 +1,6 @@
 """
-The part of a fleet that an edit concerns: the clusters where its groups are, with all that is on them.
+The part of a fleet that an edit concerns: the clusters where its groups are, with all that is on them. Most of these stand by: they are not read, but
+it is known what they hold.
 
 Who waits is on no cluster, and comes to none by an edit that takes nothing away. A commit tells of him in words that are known; whoever shows him wants to
 see his files.
@@ -15,7 +16,8 @@ from gitplacer.comparison import Baseline
 from gitplacer.inpart.footing import Footing
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import RECORDS
-from gitplacer.model.decision import Action, Decision, as_kept
+from gitplacer.model.bystander import Bystander
+from gitplacer.model.decision import Action, Decision, simply_stays
 from gitplacer.singles import stem
 from gitplacer.tree import Tree
 
@@ -28,7 +30,8 @@ class Part:
     """
     The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
     are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
-    group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id.
+    group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id. `bystanders` are those on its
+    clusters that are not in it either, by cluster and id, with what they hold there.
     """
 
     inputs: Inputs
@@ -39,12 +42,15 @@ class Part:
     known: Mapping[str, Decision]
     clusters: frozenset[str]
     waiting: Mapping[str, str]
+    bystanders: Mapping[str, Mapping[str, Bystander]]
 
 
-def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[str], *, shown: bool) -> Part | None:
+def part_of(
+    inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[str], *, shown: bool, beside: bool
+) -> Part | None:
     """
-    The clusters of edited groups with all that is on them and, if they are to be `shown`, those who wait; None where a file is not a group's, a
-    group not one that simply stays, or what is inside cannot be told from what is not by its files.
+    The clusters of edited groups with all that is on them and, if they are to be `shown`, those who wait; `beside`: but for those who may stand
+    by. None where a file is not a group's, a group not one that simply stays, or what is inside cannot be told from what is not by its files.
     """
     known = {decision.group: decision for decision in base.decisions}
     of_edited = {group for group, files in footing.files.items() if not edited.isdisjoint(files)}
@@ -53,21 +59,28 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
     owned, waited = ({path for group in some for path in footing.files[group]} for some in (groups, waiting))
     if not groups or edited - owned - waited or of_edited & footing.platform:
         return None
-    if not all(_simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
+    if not all(simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
         return None
     clusters = frozenset(name for group in groups for name in known[group].after)
     if not clusters <= footing.clusters.keys() or clusters & footing.contested:
         return None
     there = _on(clusters, base.decisions, footing.platform)
+    standing = footing.standing.on(clusters) if beside else {}
+    may_stand = {
+        group
+        for group in there - of_edited
+        if all(group in standing.get(name, ()) for name in clusters.intersection(known[group].before))
+    }
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
     left_out = set() if shown else {d.group for d in base.decisions if _simply_waits(d)} - waiting
     resting = {d.group: d for d in unplaced if d.group not in there and d.group not in left_out}
-    inside = {*there, *resting}
+    apart = _by_themselves(may_stand, {*there, *resting}, footing)
+    inside = {*there, *resting} - apart
     others = {path for group, files in footing.files.items() if group not in inside for path in files}
     others |= {file for name, file in footing.clusters.items() if name not in clusters}
     mine = {path for group in inside for path in footing.files.get(group, ())}
     mine |= {footing.clusters[name] for name in clusters}
-    if not mine.isdisjoint(others) or not all(clusters.issuperset(known[group].before) for group in there):
+    if not mine.isdisjoint(others) or not all(clusters.issuperset(known[group].before) for group in there - apart):
         return None
     return Part(
         inputs=_cut(inputs, base, others, clusters, inside),
@@ -78,17 +91,24 @@ def part_of(inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[
         known={group: known[group] for group in inside},
         clusters=clusters,
         waiting={group: said for group, said in footing.waiting.items() if group not in inside},
+        bystanders={
+            name: {group: one for group, one in some.items() if group in apart} for name, some in standing.items()
+        },
     )
+
+
+def _by_themselves(some: set[str], of: set[str], footing: Footing) -> set[str]:
+    """Some of groups without those that share a file with one of the others, or with one that does."""
+    while True:
+        files = {path for group in of - some for path in footing.files.get(group, ())}
+        sharing = {group for group in some if not files.isdisjoint(footing.files[group])}
+        if not sharing:
+            return some
+        some = some - sharing
 
 
 def _on(clusters: frozenset[str], decisions: Iterable[Decision], platform: frozenset[str]) -> set[str]:
     return {d.group for d in decisions if d.group not in platform and not clusters.isdisjoint(d.before)}
-
-
-def _simply_stays(decision: Decision) -> bool:
-    """Whether a group is on its clusters, all of it on each, and nothing is expected of it."""
-    stays = as_kept(decision)
-    return bool(decision.before) and replace(decision, finding=stays.finding, ended={}) == stays
 
 
 def _simply_waits(decision: Decision) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Hydration, hydrate
@@ -60,26 +61,35 @@ def planned_in_part(
     where a part of the fleet does not tell. `with_candidates` is as for `hydrate`; `shown`: whether the plan is, so that its view has to know who waits.
     """
     edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else frozenset[str]()
-    part = part_of(inputs, base, footing, edited, shown=shown) if edited else None
-    if part is None:
+    cut = partial(part_of, inputs, base, footing, edited, shown=shown)
+    part = cut(beside=True) if edited else None
+    made = _made_of(part, base, memo, ledgers, with_candidates) if part is not None else None
+    if part is not None and made is None and any(part.bystanders.values()):
+        part = cut(beside=False)  # where something may become of those who stand by
+        made = _made_of(part, base, memo, ledgers, with_candidates) if part is not None else None
+    if part is None or made is None:
         return None
-    try:
-        made = hydrate(
-            part.inputs,
-            memo=memo,
-            ledgers=ledgers,
-            with_candidates=with_candidates,
-            resting=part.resting,
-            waiting=part.waiting,
-        )
-    except Rejected:
-        return None  # which is to be told of the whole
-    asked = _asked_more(made, part) if _is_quiet(made, part, base) else None
-    if asked is None or not _is_within_quotas(asked, footing):
+    asked = _asked_more(made, part)
+    if not _is_within_quotas(asked, footing):
         return None
     hydration = _whole(inputs, made, part, base, footing)
     states = {name: state for name, state in base.states.items() if name in made.view.clusters}
     return InPart(hydration, replace(base, states=states), part, asked)
+
+
+def _made_of(
+    part: Part, base: Baseline, memo: Memo, ledgers: LedgerCache, with_candidates: Verdicts | bool
+) -> Hydration | None:
+    """The plan of a part; None where it does not tell."""
+    try:
+        made = hydrate(
+            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting,
+            waiting=part.waiting, bystanders=part.bystanders,
+        )  # fmt: skip
+    except Rejected:
+        return None  # which is to be told of the whole
+    tells = not (with_candidates and outgrown_beside(made))  # whoever shows that wants to see his files
+    return made if tells and _is_quiet(made, part, base) else None
 
 
 # whether it tells
@@ -176,6 +186,11 @@ def _whole(inputs: Inputs, made: Hydration, part: Part, base: Baseline, footing:
         snapshots=footing.snapshots,
     )
     return replace(made, view=view, problems=problems, tree=tree)
+
+
+def outgrown_beside(made: Hydration) -> frozenset[str]:
+    """Those of who stands by that find no room for all their pods any more."""
+    return (made.view.plan.outgrown or frozenset()) - {decision.group for decision in made.view.plan.decisions}
 
 
 def decisions_with(made: Hydration, base: Baseline) -> tuple[Decision, ...]:

@@ -13,9 +13,9 @@ from datetime import datetime
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Step, hydrate
-from gitplacer.inpart.footing import Footing
-from gitplacer.inpart.planning import InPart, decisions_with, problems_with
-from gitplacer.model.decision import Action
+from gitplacer.inpart.footing import Footing, standing_in
+from gitplacer.inpart.planning import InPart, decisions_with, outgrown_beside, problems_with
+from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.verdicts import OUTGROWN, Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Severity
@@ -68,11 +68,21 @@ def settled(
     for step in found.hydration.steps:
         deployment = deployment.apply(step.changes)
     inputs = replace(part.inputs, deployment=deployment, deployment_commit=tip, now=now)
-    made = hydrate(inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting)
+    made = hydrate(
+        inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting,
+        bystanders=part.bystanders,
+    )  # fmt: skip
     if made.steps or made.proposals or made.view.sleepers or made.view.plan.sought:
         return None
-    known = replace(base, decisions=decisions_with(made, base), problems=problems_with(made, part, base), tree=Tree())
-    return Settled(known, replace(footing, left=_less(footing.left, found.asked)))
+    outgrown = {d.group: d for d in base.decisions if d.group in outgrown_beside(made)}
+    told = {
+        group: replace(d, finding=Finding(code=Reason.OUTGROWN)) for group, d in outgrown.items() if with_candidates
+    }
+    decisions = tuple(told.get(d.group, d) for d in decisions_with(made, base))
+    known = replace(base, decisions=decisions, problems=problems_with(made, part, base), tree=Tree())
+    standing = footing.standing.without({name: outgrown for d in outgrown.values() for name in d.after})
+    standing = standing.changed(standing_in(made.view, ledgers), part.clusters)
+    return Settled(known, replace(footing, left=_less(footing.left, found.asked), standing=standing))
 
 
 def _less(left: Mapping[str, Mapping[str, int]], asked: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:

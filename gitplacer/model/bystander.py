@@ -1,7 +1,13 @@
-"""What a placed group holds on a cluster."""
+"""
+Who stands by while others on his cluster are planned: a group that stays there, as what it holds, without its manifests.
+
+A cluster may have a thousand groups. Where nothing can happen to most of them, whoever plans the others need not read these: they matter by
+the room that they hold, and by when they came.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from gitplacer.model.workload import Gang
@@ -19,3 +25,15 @@ class Holding(NamedTuple):
     sure: bool
     lucky: bool
     by_machines: bool
+
+
+class Bystander(NamedTuple):
+    """
+    A group that stays on a cluster and of which nothing else is known there: what it `holds`, `since` when, and with which priority it came;
+    `is_gang`: whether it was promised room for all its pods.
+    """
+
+    holds: Holding
+    since: datetime
+    priority: int
+    is_gang: bool

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -415,6 +415,12 @@ def as_kept(decision: Decision) -> Decision:
         group=decision.group, policy=decision.policy, action=Action.KEEP, before=decision.before, after=decision.before,
         finding=Finding(code=Reason.KEPT),
     )  # fmt: skip
+
+
+def simply_stays(decision: Decision) -> bool:
+    """Whether a group is on its clusters, all of it on each, and nothing is expected of it, whatever is told of that or of its end."""
+    stays = as_kept(decision)
+    return bool(decision.before) and replace(decision, finding=stays.finding, ended={}) == stays
 
 
 def with_files(clusters: tuple[str, ...], move: Move | None) -> tuple[str, ...]:

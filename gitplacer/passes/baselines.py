@@ -140,20 +140,36 @@ def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: Ledge
     changes = Changes(found.tree.read_all(there), frozenset(others) - set(there))
     bare = replace(found, tree=Tree())
     # An instant that is itself in what was pickled has lost the horizon by then.
-    text = _kept(asked, made, bare, horizon, knows_outgrown=True) if not made.steps else b""
+    text = _kept(asked, made, bare, horizon, ledgers, knows_outgrown=True) if not made.steps else b""
     return _Made(bare, changes, text if text and not horizon.lost else None)
 
 
-def _kept(inputs: Inputs, made: Hydration, bare: Baseline, horizon: Horizon, *, knows_outgrown: bool) -> bytes:
+def _kept(
+    inputs: Inputs,
+    made: Hydration,
+    bare: Baseline,
+    horizon: Horizon,
+    ledgers: LedgerCache | None,
+    *,
+    knows_outgrown: bool,
+) -> bytes:
     """What is to be remembered of a plan in which nothing happens."""
-    footing = footing_of(inputs, made.view)  # which asks for the time too
+    footing = footing_of(inputs, made.view, ledgers)  # which asks for the time too
     return _written(Kept(horizon.instant, horizon.until, bare, footing, knows_outgrown))
 
 
-def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizon: Horizon, place: str) -> None:
+def remember_base(
+    memo: Memo,
+    inputs: Inputs,
+    tree: str,
+    made: Hydration,
+    horizon: Horizon,
+    place: str,
+    ledgers: LedgerCache | None = None,
+) -> None:
     """
     Keep, at a place of a fleet's own, what a pass came to that had nothing to do, for whoever holds a change of its source against it, whose id is
-    `tree`. A pass that places nobody does not ask which groups find no room where they are.
+    `tree`. A pass that places nobody does not ask which groups find no room where they are. `ledgers` are those that it was made with.
     """
     key, outgrown = base_key(inputs, tree), made.view.plan.outgrown
     if key is None or inputs.uncounted is not None or made.steps:
@@ -164,7 +180,7 @@ def remember_base(memo: Memo, inputs: Inputs, tree: str, made: Hydration, horizo
         for d in made.view.plan.decisions
     )
     bare = replace(Baseline.of(made.view), decisions=decisions, tree=Tree())
-    text = _kept(inputs, made, bare, horizon, knows_outgrown=outgrown is not None)
+    text = _kept(inputs, made, bare, horizon, ledgers, knows_outgrown=outgrown is not None)
     if not horizon.lost:
         keep_base(memo, place, key, text)
 

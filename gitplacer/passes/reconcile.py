@@ -190,19 +190,21 @@ def _computed(
     if key is not None and found is not None:
         remember(memo, key, found)
         remember_rest(memo, work, settings.folder, done.hydration, horizon)
-        _remember_base(memo, work, settings.folder, done.hydration, horizon)
+        _remember_base(memo, work, settings.folder, done.hydration, horizon, ledgers)
         memo.save()
     return replace(done, unsettled=done.landing is Landing.PUBLISHED and not done.proposed and can_be_at_rest(work))
 
 
-def _remember_base(memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon) -> None:
+def _remember_base(
+    memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon, ledgers: LedgerCache | None
+) -> None:
     """What plans of pull requests will be held against."""
     from gitplacer.passes.baselines import remember_base  # which takes a while to import
 
     commit, repository = work.inputs.commit, work.source.repository
     if commit is not None and repository is not None:
         tree, place = repository.tree_id(commit.id, folder), place_of(work.deployment, folder)
-        remember_base(memo, work.inputs, tree, made, horizon, place)
+        remember_base(memo, work.inputs, tree, made, horizon, place, ledgers)
 
 
 def _unplanned(

@@ -13,8 +13,9 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from gitplacer.grouping import Group
-from gitplacer.model.bystander import Holding
+from gitplacer.model.bystander import Bystander, Holding
 from gitplacer.model.decision import Claim, Reason
+from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.lent import lent
@@ -75,6 +76,7 @@ class Occupancy:
             for cluster in clusters:
                 if group_id not in self.gone and cluster in books:
                     by_cluster[cluster].append(group_id)
+        by_cluster |= {name: [] for name in self._snapshot.bystanders if name in books and name not in by_cluster}
         for cluster, group_ids in by_cluster.items():
             ledger, left_over = self.replayed(self._pass.books[cluster], cluster, group_ids)
             self.outgrown |= {(group_id, cluster) for group_id in left_over}
@@ -92,7 +94,8 @@ class Occupancy:
         return books
 
     def replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:
-        """A copy of a ledger with the room of groups taken, and the gangs that find none for all their pods."""
+        """A copy of a ledger with the room of groups taken, and of who stands by, and the gangs that find none for all their pods."""
+        group_ids = {*group_ids, *self._pass.bystanders(cluster)}
         # As they came is how they were promised their room. Where packing them one after another fails that way, the
         # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
         for order in (self._arrival, self._size):
@@ -101,7 +104,7 @@ class Occupancy:
             if not left_over:
                 break
         self._beside[cluster] = self._reserved_beside(ledger, cluster, group_ids)
-        gangs = [group_id for group_id in left_over if self._is_gang(group_id)]
+        gangs = [group_id for group_id in left_over if self._is_gang(group_id, cluster)]
         if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
             ledger.close()
         return ledger, gangs
@@ -125,7 +128,7 @@ class Occupancy:
 
     def _pods_wait(self, group_id: str, cluster: str, overlap: Overlap) -> bool:
         """Whether pods without room will be in the cluster, and take what gets free."""
-        if not self._is_gang(group_id):
+        if not self._is_gang(group_id, cluster):
             return False
         return not overlap.updates or (group_id, cluster) in self._pass.proceeding
 
@@ -133,7 +136,7 @@ class Occupancy:
         """A cluster with everybody on it, but without anything of one group."""
         shown = {group.name for group in self._snapshot.capacity[cluster].groups}
         ledger = self._pass.settled(cluster, shown - {group_id}).copy()
-        for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
+        for other in sorted({*group_ids} - {group_id}, key=partial(self._arrival, cluster)):
             self._asked(ledger, other, cluster).reserved(ledger)
         return ledger
 
@@ -175,10 +178,13 @@ class Occupancy:
 
     def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
         """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
-        return all(pods.shape.node_name for pods in self._pass.gang_on(group_id, cluster))
+        return all(pods.shape.node_name for pods in self._gang_on(group_id, cluster))
 
     def _arrival(self, cluster: str, group_id: str) -> tuple[datetime, int, str]:
         """When a group came to a cluster, as the record that this pass writes will say."""
+        bystander = self._bystander(group_id, cluster)
+        if bystander is not None:
+            return bystander.since, -bystander.priority, group_id
         group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
         entry = self._pass.entry(group_id, cluster)
         begun_anew = group is not None and record is not None and not self._snapshot.tells_of(record, group)
@@ -188,11 +194,21 @@ class Occupancy:
     def _size(self, cluster: str, group_id: str) -> tuple[float, str]:
         """The largest share of what the cluster offers that one pod of a group asks for; largest first."""
         room = self._pass.books[cluster].empty_room()
-        shares = [room.takes(pods.shape).share for pods in self._pass.gang_on(group_id, cluster)]
+        shares = [room.takes(pods.shape).share for pods in self._gang_on(group_id, cluster)]
         return -max(shares, default=0.0), group_id
 
-    def _is_gang(self, group_id: str) -> bool:
+    def _gang_on(self, group_id: str, cluster: str) -> Gang:
+        bystander = self._bystander(group_id, cluster)
+        return self._pass.gang_on(group_id, cluster) if bystander is None else bystander.holds.gang
+
+    def _bystander(self, group_id: str, cluster: str) -> Bystander | None:
+        return self._pass.bystanders(cluster).get(group_id)
+
+    def _is_gang(self, group_id: str, cluster: str) -> bool:
         """Whether a group was promised room for all its pods."""
+        bystander = self._bystander(group_id, cluster)
+        if bystander is not None:
+            return bystander.is_gang
         group = self._pass.groups.get(group_id)
         if group is None or group.policy is None:
             return True
@@ -200,17 +216,26 @@ class Occupancy:
 
     def _asked(self, empty: Ledger, group_id: str, cluster: str) -> Asked:
         """The room that a placed group has on a cluster, as its ledger is asked for it."""
+        bystander = self._bystander(group_id, cluster)
+        if bystander is not None:
+            return Asked(group_id, bystander.holds)
         group = self._pass.groups.get(group_id)
         by = self._pass.taken_by(group_id, cluster)
         held = Holding(
             gang=self._pass.held_on(group_id, cluster),
             finished=self.has_finished(empty, group_id, cluster),
             scale_up=group is None or group.policy is None or may_scale_up(group.policy),
-            sure=self._is_gang(group_id) and by not in (Reason.TIGHT_FIT, Reason.ROOM, Reason.ADOPTED),
+            sure=self._is_gang(group_id, cluster) and by not in (Reason.TIGHT_FIT, Reason.ROOM, Reason.ADOPTED),
             lucky=group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster),
             by_machines=by == Reason.FITS_BY_SCALE_UP,
         )
         return Asked(group_id, held)
+
+    def as_bystander(self, group_id: str, cluster: str) -> Bystander:
+        """A placed group as somebody who stands by on a cluster."""
+        since, rank, _ = self._arrival(cluster, group_id)
+        holds = self._asked(self._pass.books[cluster], group_id, cluster).holds
+        return Bystander(holds, since, -rank, self._is_gang(group_id, cluster))
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

@@ -22,6 +22,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.kinds.tenant import Tenant
+from gitplacer.model.bystander import Bystander
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
@@ -69,6 +70,7 @@ from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 NOBODY_RESTS: Mapping[str, Decision] = MappingProxyType({})
+_NOBODY: Mapping[str, Bystander] = MappingProxyType({})
 
 
 class Names(tuple[str, ...]):
@@ -191,6 +193,10 @@ class Pass:
             elif other in self.orphans:
                 self.kept[other] = finding
 
+    def bystanders(self, name: str) -> Mapping[str, Bystander]:
+        """By id, those of whom nothing is known but that they stay on a cluster, and what they hold there."""
+        return self.snapshot.bystanders.get(name, _NOBODY)
+
     def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
         """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
         entries = record.clusters if record is not None else ()
@@ -208,7 +214,7 @@ class Pass:
         if self._opened_before is not None:
             return self._opened_before
         s = self.snapshot
-        gangs = [*self.gangs.values(), *self._gangs_elsewhere()]
+        gangs = [*self.gangs.values(), *self._other_gangs()]
         columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
         opened = {n: self._ledgers.opened(self._opening(n, capacity, columns)) for n, capacity in s.capacity.items()}
         return Books(opened, columns)
@@ -226,10 +232,14 @@ class Pass:
 
     @cached_property
     def _onlookers(self) -> Onlookers:
-        return Onlookers([*self.gangs.values(), *self._gangs_elsewhere()], self.snapshot.capacity.values())
+        return Onlookers([*self.gangs.values(), *self._other_gangs()], self.snapshot.capacity.values())
 
-    def _gangs_elsewhere(self) -> Iterator[Gang]:
-        """The pods of all groups where they may be others than in the source: on some clusters, or while an update runs."""
+    def _other_gangs(self) -> Iterator[Gang]:
+        """
+        The pods of all groups where they may be others than in the source: on some clusters, or while an update runs; and those of who stands by.
+        """
+        for there in self.snapshot.bystanders.values():
+            yield from (bystander.holds.gang for bystander in there.values())
         yield from (self._gang_as_written(g, name) for name in sorted(self._differing) for g in self.groups)
         for overlap in self.overlaps.all.values():
             yield from (overlap.base, overlap.beside)
@@ -259,7 +269,8 @@ class Pass:
     def settled(self, name: str, ids: Iterable[str]) -> Ledger:
         """The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed."""
         capacity = self.snapshot.capacity[name]
-        ids = {*ids, *self._left_to_kueue}  # these come and go as Kueue likes, and so does nothing that is waited for
+        # Who is left to Kueue comes and goes as that likes, and so does nothing that is waited for.
+        ids = {*ids, *self.bystanders(name), *self._left_to_kueue}
         shown = frozenset(ids) & {group.name for group in capacity.groups}
         if len(shown) == len(capacity.groups):
             return self.books[name]
@@ -386,6 +397,9 @@ class Pass:
 
     def _gang_seen(self, group_id: str, name: str) -> Gang:
         """The pods that a cluster may show of a group: old ones and new ones, while an update is judged or runs."""
+        bystander = self.bystanders(name).get(group_id)
+        if bystander is not None:
+            return bystander.holds.gang
         overlap = self.overlap(group_id, name)
         return (
             self._gang_there(group_id, name)

@@ -1,0 +1,74 @@
+"""
+Who may stand by while others on his cluster are planned, without being read.
+
+That is a group of which nothing else matters there but what it holds, since when, and with which priority: it is there by a record of its own,
+no update of it runs, none of its pods is for one node, and no quota on a cluster counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.model.bystander import Bystander
+from gitplacer.model.decision import Decision, simply_stays
+from gitplacer.model.workload import Roster
+from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.updating import Edits
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.units import Units
+
+
+def bystanders(
+    snapshot: Snapshot,
+    decisions: Collection[Decision],
+    edits: Edits,
+    *,
+    but: Collection[str],
+    ledgers: LedgerCache | None = None,
+) -> dict[str, dict[str, Bystander]]:
+    """
+    By cluster and id those who may stand by where nothing happens, with those who do so already; `but` are groups that may not. `ledgers` only
+    save work.
+    """
+    shared = Pass(snapshot, {}, edits, ledgers=ledgers)
+    occupancy = Occupancy(shared, {decision.group: decision.after for decision in decisions}, {})
+    found = {
+        name: {group_id: one for group_id, one in there.items() if group_id not in but}
+        for name, there in snapshot.bystanders.items()
+    }
+    epochs = Units(snapshot.deployment, snapshot.source.own.fleet.spec.deployment.root).epochs
+    for group_id, record in _plain(shared, decisions, but):
+        for entry in record.clusters:
+            name, epoch = entry.name, epochs.get((entry.name, WORKLOADS), 0)
+            if name in snapshot.capacity and _is_plain_there(shared, group_id, entry, epoch):
+                found.setdefault(name, {})[group_id] = occupancy.as_bystander(group_id, name)
+    return found
+
+
+def _is_plain_there(shared: Pass, group_id: str, entry: RecordCluster, epoch: int) -> bool:
+    """
+    Whether a group holds what its manifests say and no more, and its record does not know of a later epoch of the unit than `epoch`, which its
+    sentinel has: such is remembered by records alone.
+    """
+    if entry.updates or entry.epoch > epoch or shared.overlap(group_id, entry.name) is not None:
+        return False
+    per_node = Roster.of(shared.gangs[group_id]).per_node
+    return not per_node and not any(pods.shape.node_name for pods in shared.gang_on(group_id, entry.name))
+
+
+def _plain(shared: Pass, decisions: Iterable[Decision], but: Collection[str]) -> Iterator[tuple[str, PlacementRecord]]:
+    """Groups that simply stay, each with its record, of which no other group and no limit on a cluster has to know."""
+    for decision in decisions:
+        group, record = shared.groups.get(decision.group), shared.records.get(decision.group)
+        if group is None or record is None or record.id != group.id or group.policy is None or group.unit == PLATFORM:
+            continue
+        if group.id in but or group.id in shared.ties or group.id in shared.held:
+            continue
+        if decision.ended or not simply_stays(decision):
+            continue
+        if group.tenant is None or not group.tenant.spec.cluster_quota:
+            yield group.id, record
