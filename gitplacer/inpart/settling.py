@@ -74,7 +74,8 @@ def settled(
     )  # fmt: skip
     if made.steps or made.proposals or made.view.sleepers or made.view.plan.sought:
         return None
-    outgrown = {d.group: d for d in base.decisions if d.group in outgrown_beside(made)}
+    beside = outgrown_beside(made)
+    outgrown = {d.group: d for d in base.decisions if d.group in beside}
     told = {
         group: replace(d, finding=Finding(code=Reason.OUTGROWN)) for group, d in outgrown.items() if with_candidates
     }
