@@ -20,8 +20,10 @@ from gitplacer.inpart.part import Part
 from gitplacer.inpart.standing import Standing
 from gitplacer.model.bystander import Bystander, Holding
 from gitplacer.model.decision import Reason
+from gitplacer.placement.bystanders import bystanders
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.source.edited import Change
+from gitplacer.tree import Changes
 from tests.stories import START, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_inpart import CONFIG, SHOP, AtRest, at_rest, carried_out, fleet, holds, tenant, together
 from tests.test_relocation import applied_by
@@ -141,6 +143,18 @@ def test_what_is_seen_of_who_stands_by_is_his() -> None:
         assert beside(part) == {"a": ["web/other"]}
         (decision,) = (d for d in part.hydration.view.plan.decisions if d.group == "web/shop")
         assert decision.finding.update is not None
+
+
+def test_whose_record_alone_knows_the_epoch_does_not() -> None:
+    """Somebody has turned a sentinel back: the unit is written anew from what records say, so these are wanted."""
+    rest = at_rest(fleet())
+    snapshot, path = rest.made.view.snapshot, "clusters/a/workloads/gitplacer.yaml"
+    turned_back = rest.made.tree.read(path).replace(b'epoch: "1"', b'epoch: "0"')
+    for text, there in ((rest.made.tree.read(path), {"a", "b"}), (turned_back, {"b"})):
+        tree = rest.made.tree.apply(Changes({path: text}, frozenset()))
+        view = rest.made.view
+        found = bystanders(replace(snapshot, deployment=tree), view.plan.decisions, view.edits, but=())
+        assert found.keys() == there
 
 
 # where something becomes of one

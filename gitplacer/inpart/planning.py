@@ -8,7 +8,7 @@ leave everybody else on these clusters as he was found when the whole was planne
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -62,13 +62,11 @@ def planned_in_part(
     """
     edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else frozenset[str]()
     cut = partial(part_of, inputs, base, footing, edited, shown=shown)
-    part = cut(beside=True) if edited else None
-    made = _made_of(part, base, memo, ledgers, with_candidates) if part is not None else None
-    if part is not None and made is None and any(part.bystanders.values()):
-        part = cut(beside=False)  # where something may become of those who stand by
-        made = _made_of(part, base, memo, ledgers, with_candidates) if part is not None else None
-    if part is None or made is None:
+    planned = partial(hydrate, memo=memo, ledgers=ledgers, with_candidates=with_candidates)
+    told = _told(cut, planned, base, outgrown=bool(with_candidates)) if edited else None
+    if told is None:
         return None
+    part, made = told
     asked = _asked_more(made, part)
     if not _is_within_quotas(asked, footing):
         return None
@@ -77,19 +75,26 @@ def planned_in_part(
     return InPart(hydration, replace(base, states=states), part, asked)
 
 
-def _made_of(
-    part: Part, base: Baseline, memo: Memo, ledgers: LedgerCache, with_candidates: Verdicts | bool
-) -> Hydration | None:
-    """The plan of a part; None where it does not tell."""
-    try:
-        made = hydrate(
-            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting,
-            waiting=part.waiting, bystanders=part.bystanders,
-        )  # fmt: skip
-    except Rejected:
-        return None  # which is to be told of the whole
-    tells = not (with_candidates and outgrown_beside(made))  # whoever shows that wants to see his files
-    return made if tells and _is_quiet(made, part, base) else None
+def _told(
+    cut: Callable[..., Part | None], planned: Callable[..., Hydration], base: Baseline, *, outgrown: bool
+) -> tuple[Part, Hydration] | None:
+    """
+    A part, which `cut` makes, and its plan, beside those who stand by; with them where something may become of one, such as that he is told to
+    have `outgrown` his cluster. None where it does not tell.
+    """
+    for beside in (True, False):
+        part = cut(beside=beside)
+        if part is None:
+            return None
+        try:
+            made = planned(part.inputs, resting=part.resting, waiting=part.waiting, bystanders=part.bystanders)
+        except Rejected:
+            return None  # which is to be told of the whole
+        if _is_quiet(made, part, base) and not (outgrown and outgrown_beside(made)):
+            return part, made
+        if made.view.plan.sought or not any(part.bystanders.values()):
+            return None
+    return None
 
 
 # whether it tells

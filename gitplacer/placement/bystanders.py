@@ -54,7 +54,7 @@ def _is_plain_there(shared: Pass, group_id: str, entry: RecordCluster, epoch: in
     Whether a group holds what its manifests say and no more, and its record does not know of a later epoch of the unit than `epoch`, which its
     sentinel has: such is remembered by records alone.
     """
-    if entry.updates or entry.epoch > epoch or shared.overlap(group_id, entry.name) is not None:
+    if entry.updates or entry.epoch > epoch:
         return False
     per_node = Roster.of(shared.gangs[group_id]).per_node
     return not per_node and not any(pods.shape.node_name for pods in shared.gang_on(group_id, entry.name))
