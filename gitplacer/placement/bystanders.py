@@ -1,8 +1,8 @@
 """
 Who may stand by while others on his cluster are planned, without being read.
 
-That is a group of which nothing else matters there but what it holds, since when, and with which priority: it is there by a record of its own,
-no update of it runs, none of its pods is for one node, and no quota on a cluster counts it.
+That is a group of which nothing else matters there but what it holds, since when, and with which priority: it stays, no update
+of it runs, it has no pod on every node, and no quota on a cluster counts it.
 """
 
 from __future__ import annotations
@@ -54,21 +54,15 @@ def _is_plain_there(shared: Pass, group_id: str, entry: RecordCluster, epoch: in
     Whether a group holds what its manifests say and no more, and its record does not know of a later epoch of the unit than `epoch`, which its
     sentinel has: such is remembered by records alone.
     """
-    if entry.updates or entry.epoch > epoch:
-        return False
-    per_node = Roster.of(shared.gangs[group_id]).per_node
-    return not per_node and not any(pods.shape.node_name for pods in shared.gang_on(group_id, entry.name))
+    return not entry.updates and entry.epoch <= epoch and not Roster.of(shared.gangs[group_id]).per_node
 
 
 def _plain(shared: Pass, decisions: Iterable[Decision], but: Collection[str]) -> Iterator[tuple[str, PlacementRecord]]:
     """Groups that simply stay, each with its record, of which no other group and no limit on a cluster has to know."""
     for decision in decisions:
         group, record = shared.groups.get(decision.group), shared.records.get(decision.group)
-        if group is None or record is None or record.id != group.id or group.policy is None or group.unit == PLATFORM:
+        if group is None or record is None or group.unit == PLATFORM or group.id in but or group.id in shared.ties:
             continue
-        if group.id in but or group.id in shared.ties or group.id in shared.held:
-            continue
-        if decision.ended or not simply_stays(decision):
-            continue
-        if group.tenant is None or not group.tenant.spec.cluster_quota:
+        is_counted = group.tenant is not None and bool(group.tenant.spec.cluster_quota)
+        if simply_stays(decision) and not decision.ended and not is_counted:
             yield group.id, record
