@@ -145,6 +145,16 @@ def test_what_is_seen_of_who_stands_by_is_his() -> None:
         assert decision.finding.update is not None
 
 
+def test_who_has_an_object_in_common_with_others_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be held together, and whoever has a record of what another is made of may be there no more."""
+    rest = at_rest(fleet())
+    both = frozenset({"web/other", "jobs/train"})
+    monkeypatch.setattr("gitplacer.placement.onepass.ties", lambda snapshot: dict.fromkeys(both, both))
+    view = rest.made.view
+    found = bystanders(view.snapshot, view.plan.decisions, view.edits, but=())
+    assert {name: list(there) for name, there in found.items()} == {"a": ["web/shop"]}
+
+
 def test_whose_record_alone_knows_the_epoch_does_not() -> None:
     """Somebody has turned a sentinel back: the unit is written anew from what records say, so these are wanted."""
     rest = at_rest(fleet())
