@@ -19,13 +19,13 @@ from gitplacer.inpart import planning as planning_module
 from gitplacer.inpart.part import Part
 from gitplacer.inpart.standing import Standing
 from gitplacer.model.bystander import Bystander, Holding
-from gitplacer.model.decision import Reason
+from gitplacer.model.decision import Action, Reason
 from gitplacer.placement.bystanders import bystanders
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.source.edited import Change
 from gitplacer.tree import Changes
 from tests.stories import START, Story, cluster, policy, rayjob, rayservice, snapshot
-from tests.test_inpart import CONFIG, SHOP, AtRest, at_rest, carried_out, fleet, holds, tenant, together
+from tests.test_inpart import CONFIG, PLATFORM, SHOP, AtRest, at_rest, carried_out, fleet, holds, tenant, together
 from tests.test_relocation import applied_by
 
 OTHER = "workloads/web/other.yaml"
@@ -117,6 +117,16 @@ def test_who_is_updated_does_not_until_that_is_done() -> None:
     }
 
 
+def test_who_is_held_does_not() -> None:
+    """What he holds is what is deployed, and whatever holds him may go."""
+    story = fleet(nodes="n1 32 128Gi 8")
+    at_rest(story)
+    story.source[OTHER] = story.source[OTHER].replace("spec:\n", "spec:\n  suspend: maybe\n", 1)
+    rest = at_rest(story)
+    assert {d.group: d.action for d in rest.base.decisions}["web/other"] is Action.HOLD
+    assert beside(told(rest, edit(rest))) == {}
+
+
 @pytest.mark.parametrize("phase", ["Running", "Succeeded"])
 def test_a_job_that_has_ended_does_not(phase: str) -> None:
     story = fleet(policy("job", "select: {names: [job]}\nprecedence: 9\nclusters: {names: [a]}"), nodes="n1 32 128Gi 8")
@@ -147,7 +157,7 @@ def test_what_is_seen_of_who_stands_by_is_his() -> None:
 
 def test_who_has_an_object_in_common_with_others_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would be held together, and whoever has a record of what another is made of may be there no more."""
-    rest = at_rest(fleet())
+    rest = at_rest(fleet(PLATFORM))
     both = frozenset({"web/other", "jobs/train"})
     monkeypatch.setattr("gitplacer.placement.onepass.ties", lambda snapshot: dict.fromkeys(both, both))
     view = rest.made.view
