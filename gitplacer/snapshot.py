@@ -271,7 +271,7 @@ def read_snapshot(
         left_states=left_states,
         held_states=held,
         removed=removed,
-        bystanders=bystanders,
+        bystanders=dict(bystanders),  # which is sent to other processes
         deployed_files=DeployedFiles(deployment, memo),
     )
 
