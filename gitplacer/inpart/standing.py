@@ -1,6 +1,6 @@
 """
 Those who may stand by while others on their clusters are planned, kept cluster by cluster: a part of a fleet has few clusters of a thousand. What they
-hold says much the same of each, so a tenth of the bytes is left of it when it is packed; all of them are written with every edit.
+hold says much the same of each, so a quarter of the bytes is left of it when it is packed; all of them are written with every edit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Standing:
 
     def changed(self, standing: Mapping[str, Mapping[str, Bystander]], names: Iterable[str]) -> Standing:
         """The same when on some clusters it is these."""
-        kept = {name: text for name, text in self.packed.items() if name not in set(names)}
+        now = set(names)
+        kept = {name: text for name, text in self.packed.items() if name not in now}
         return Standing({**kept, **Standing.of(standing).packed})
 
     def without(self, gone: Mapping[str, Collection[str]]) -> Standing:

@@ -136,7 +136,7 @@ class Occupancy:
         """A cluster with everybody on it, but without anything of one group."""
         shown = {group.name for group in self._snapshot.capacity[cluster].groups}
         ledger = self._pass.settled(cluster, shown - {group_id}).copy()
-        for other in sorted({*group_ids} - {group_id}, key=partial(self._arrival, cluster)):
+        for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
             self._asked(ledger, other, cluster).reserved(ledger)
         return ledger
 
