@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,8 +21,12 @@ from gitplacer.inpart.part import Part
 from gitplacer.inpart.standing import Standing
 from gitplacer.model.bystander import Bystander, Holding
 from gitplacer.model.decision import Action, Reason
+from gitplacer.model.resources import Resources
+from gitplacer.model.workload import PodSet, PodShape
 from gitplacer.placement.bystanders import bystanders
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass
 from gitplacer.source.edited import Change
 from gitplacer.tree import Changes
 from tests.stories import START, Story, cluster, policy, rayjob, rayservice, snapshot
@@ -175,6 +180,41 @@ def test_whose_record_alone_knows_the_epoch_does_not() -> None:
         view = rest.made.view
         found = bystanders(replace(snapshot, deployment=tree), view.plan.decisions, view.edits, but=())
         assert found.keys() == there
+
+
+def test_a_pass_counts_with_what_bystanders_ask_for_and_show() -> None:
+    """A resource that only one of them asks for is counted, and what a snapshot shows of him is nobody's who has left."""
+    story = fleet()
+    at_rest(story)
+    shown = "{name: web/other, phase: Running, ready: true, pods: [{role: head, node: n1}]}"
+    more = f"applied: {{workloads: {applied_by(story, 'a')}}}\ngroups: [{shown}]\n"
+    story.capacity |= snapshot("a", "n1 16 64Gi 4", at=story.now, more=more)
+    seen = at_rest(story).made.view.snapshot
+    gang = (PodSet("head", 1, PodShape(Resources({"example.com/fpga": 1}))),)
+    one = Bystander(Holding(gang, False, True, True, False, False), START, 0, True)
+    groups = {group_id: group for group_id, group in seen.groups.items() if group_id != "web/other"}
+    shared = Pass(replace(seen, groups=groups, bystanders={"a": {"web/other": one}}), {})
+    assert "example.com/fpga" in shared.books["a"].columns.names
+    assert shared.settled("a", ()) is shared.books["a"]
+
+
+def test_bystanders_hold_their_room_in_the_order_in_which_they_came() -> None:
+    """Also where nobody else is on a cluster. Of two that came together the one of higher priority is first; who is no gang is none that has no room."""
+    seen = at_rest(fleet()).made.view.snapshot
+    gang = (PodSet("head", 1, PodShape(Resources({"cpu": 10_000}))),)
+
+    def outgrown(*, priority: int, is_gang: bool = True) -> set[tuple[str, str]]:
+        held = Holding(gang, False, False, True, False, False)
+        there = {"x/a": Bystander(held, START, 0, is_gang), "x/b": Bystander(held, START, priority, is_gang)}
+        shared = Pass(replace(seen, groups={}, records={}, bystanders={"a": there}), {})
+        occupancy = Occupancy(shared, {}, {})
+        assert occupancy.books["a"].promised_to == {"x/a", "x/b"}
+        first = "x/b" if priority else "x/a"
+        assert min(there, key=partial(occupancy._arrival, "a")) == first
+        return occupancy.outgrown
+
+    assert outgrown(priority=0) == {("x/b", "a")}
+    assert outgrown(priority=1, is_gang=False) == set()
 
 
 # where something becomes of one
