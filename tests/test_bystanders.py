@@ -17,7 +17,7 @@ import pytest
 from benchmarks.counting import counted
 from gitplacer.inpart import InPart, planned_in_part
 from gitplacer.inpart import planning as planning_module
-from gitplacer.inpart.part import Part
+from gitplacer.inpart.part import Part, _by_themselves
 from gitplacer.inpart.standing import Standing
 from gitplacer.model.bystander import Bystander, Holding
 from gitplacer.model.decision import Action, Reason
@@ -211,6 +211,7 @@ def test_bystanders_hold_their_room_in_the_order_in_which_they_came() -> None:
         assert occupancy.books["a"].promised_to == {"x/a", "x/b"}
         first = "x/b" if priority else "x/a"
         assert min(there, key=partial(occupancy._arrival, "a")) == first
+        assert occupancy.books["a"].closed is is_gang, "pods wait there, and take what gets free"
         return occupancy.outgrown
 
     assert outgrown(priority=0) == {("x/b", "a")}
@@ -300,6 +301,13 @@ def test_who_stands_by_costs_a_fraction_of_what_he_would_if_he_were_read() -> No
         lines_of_an_edit(30, standing=standing) - lines_of_an_edit(10, standing=standing) for standing in (True, False)
     )
     assert 0 < beside < read / 4
+
+
+def test_who_shares_a_file_with_one_who_does_is_read_as_well() -> None:
+    footing = at_rest(fleet()).footing
+    assert footing is not None
+    shared = replace(footing, files={"edited": ("1",), "b": ("1", "2"), "c": ("2", "3"), "d": ("4",)})
+    assert _by_themselves({"b", "c", "d"}, {"edited", "b", "c", "d"}, shared) == {"d"}
 
 
 def test_those_who_stand_by_are_kept_by_cluster() -> None:
