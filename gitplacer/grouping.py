@@ -37,9 +37,9 @@ _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,248}[A-Za-z0-9])?")
 """At most 250 characters: its record is the file `<name>.yaml`, and who cannot check out one file has none (NAME_MAX of Linux is 255)."""
 
 
-def holder(group_id: str) -> str:
-    """To whom the room that a group holds is counted where it has no tenant: its namespace."""
-    return group_id.partition("/")[0]
+def holder(group_id: str, tenant: str = "") -> str:
+    """To whom the room is counted that a group takes: its tenant, by name, or its namespace where it has none."""
+    return f"Tenant/{tenant}" if tenant else group_id.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Group:
     @property
     def holder(self) -> str:
         """To whom the room is counted that it takes: its tenant, or its namespace where there are none."""
-        return holder(self.id) if self.tenant is None else f"Tenant/{self.tenant.name}"
+        return holder(self.id, self.tenant.name if self.tenant is not None else "")
 
     @property
     def namespace(self) -> str:

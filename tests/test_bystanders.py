@@ -191,7 +191,7 @@ def test_a_pass_counts_with_what_bystanders_ask_for_and_show() -> None:
     story.capacity |= snapshot("a", "n1 16 64Gi 4", at=story.now, more=more)
     seen = at_rest(story).made.view.snapshot
     gang = (PodSet("head", 1, PodShape(Resources({"example.com/fpga": 1}))),)
-    one = Bystander(Holding(gang, False, True, True, False, False), START, 0, True)
+    one = Bystander(Holding(gang, False, True, True, False, False), START, 0, True, "", False, True)
     groups = {group_id: group for group_id, group in seen.groups.items() if group_id != "web/other"}
     shared = Pass(replace(seen, groups=groups, bystanders={"a": {"web/other": one}}), {})
     assert "example.com/fpga" in shared.books["a"].columns.names
@@ -205,7 +205,10 @@ def test_bystanders_hold_their_room_in_the_order_in_which_they_came() -> None:
 
     def outgrown(*, priority: int, is_gang: bool = True) -> set[tuple[str, str]]:
         held = Holding(gang, False, False, True, False, False)
-        there = {"x/a": Bystander(held, START, 0, is_gang), "x/b": Bystander(held, START, priority, is_gang)}
+        there = {
+            "x/a": Bystander(held, START, 0, is_gang, "", False, True),
+            "x/b": Bystander(held, START, priority, is_gang, "", False, True),
+        }
         shared = Pass(replace(seen, groups={}, records={}, bystanders={"a": there}), {})
         occupancy = Occupancy(shared, {}, {})
         assert occupancy.books["a"].promised_to == {"x/a", "x/b"}
@@ -311,7 +314,7 @@ def test_who_shares_a_file_with_one_who_does_is_read_as_well() -> None:
 
 
 def test_those_who_stand_by_are_kept_by_cluster() -> None:
-    one = Bystander(Holding((), False, True, True, False, False), START, 3, True)
+    one = Bystander(Holding((), False, True, True, False, False), START, 3, True, "", False, True)
     standing = Standing.of({"a": {"ns/x": one}, "b": {"ns/y": one}, "c": {}})
     assert standing.packed.keys() == {"a", "b"}
     assert standing.on(["b", "c", "d"]) == {"b": {"ns/y": one}}

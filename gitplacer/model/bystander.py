@@ -30,10 +30,15 @@ class Holding(NamedTuple):
 class Bystander(NamedTuple):
     """
     A group that stays on a cluster and of which nothing else is known there: what it `holds`, `since` when, and with which priority it came;
-    `is_gang`: whether it was promised room for all its pods.
+    `is_gang`: whether it was promised room for all its pods. `tenant` is whose it is, '' for nobody's; `ends`: whether it gives its room back when it
+    has run to its end; `is_local`: whether it stays whatever becomes of other clusters, since its policy does not want it on all of them, and no
+    relocation of it is remembered.
     """
 
     holds: Holding
     since: datetime
     priority: int
     is_gang: bool
+    tenant: str
+    ends: bool
+    is_local: bool

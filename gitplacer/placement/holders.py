@@ -26,7 +26,8 @@ class Holders:
         found: list[tuple[str, str]] = []
         if self._reservations != reservations.changes:
             if self._reservations < 0:
-                found += [(group_id, name) for name, ids in here.items() for group_id in ids]
+                for there in (here.items(), self._pass.snapshot.bystanders.items()):
+                    found += [(group_id, name) for name, ids in there for group_id in ids]
             kept = frozenset((group_id, name) for name, ids in reservations.kept().items() for group_id in ids)
             found += sorted(kept ^ self._kept)
             self._kept, self._reservations = kept, reservations.changes
@@ -36,8 +37,8 @@ class Holders:
 
     def counts(self, group_id: str, name: str) -> bool:
         """Whether a group holds anything on a cluster."""
-        there = group_id in self._occupancy.here.on(name) or (group_id, name) in self._kept
-        return there and not self._has_finished(group_id, name)
+        there = group_id in self._occupancy.here.on(name) or group_id in self._pass.bystanders(name)
+        return (there or (group_id, name) in self._kept) and not self._has_finished(group_id, name)
 
     def _has_finished(self, group_id: str, name: str) -> bool:
         books = self._pass.books

@@ -8,7 +8,7 @@ room that is kept for those who wait.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property, partial
 
@@ -93,9 +93,13 @@ class Occupancy:
             books.doubts = self._pass.doubts.copy()
         return books
 
-    def replayed(self, empty: Ledger, cluster: str, group_ids: Iterable[str]) -> tuple[Ledger, list[str]]:
-        """A copy of a ledger with the room of groups taken, and of who stands by, and the gangs that find none for all their pods."""
-        group_ids = {*group_ids, *self._pass.bystanders(cluster)}
+    def replayed(
+        self, empty: Ledger, cluster: str, group_ids: Iterable[str], *, but: Collection[str] = ()
+    ) -> tuple[Ledger, list[str]]:
+        """
+        A copy of a ledger with the room of groups taken, and of who stands by `but` some, and the gangs that find none for all their pods.
+        """
+        group_ids = {*group_ids, *(self._pass.bystanders(cluster).keys() - but)}
         # As they came is how they were promised their room. Where packing them one after another fails that way, the
         # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
         for order in (self._arrival, self._size):
@@ -147,12 +151,12 @@ class Occupancy:
         """
         here = set(self.here.on(cluster) - without)
         if settled:
-            return self.replayed(self._pass.settled(cluster, here), cluster, here)[0]
+            return self.replayed(self._pass.settled(cluster, here, but=without), cluster, here, but=without)[0]
         for claimant in self.reservations.on(cluster):
             claim = self.reservations.claim_of(claimant)
             if claim is not None and not self._pass.is_clear(claimant, claim):
                 here |= self._pass.groups.keys() & set(claim.displaced)
-        return self.replayed(self._pass.books[cluster], cluster, here)[0]
+        return self.replayed(self._pass.books[cluster], cluster, here, but=without)[0]
 
     def take(self, ledger: Ledger, group_id: str, cluster: str) -> Packing | None:
         """Reserve a waiting group's room in a ledger of a cluster, if there is enough."""
@@ -174,7 +178,9 @@ class Occupancy:
     def ending(self, cluster: str, since: datetime) -> frozenset[str]:
         """The groups that were on a cluster before a time, and end by themselves and then give their room back."""
         there = ((g, self._pass.groups.get(g), self._pass.entry(g, cluster)) for g in self.here.on(cluster))
-        return frozenset(g for g, group, entry in there if entry and entry.since < since and self._releases(group))
+        ours = (g for g, group, entry in there if entry and entry.since < since and self._releases(group))
+        beside = (g for g, one in self._pass.bystanders(cluster).items() if one.ends and one.since < since)
+        return frozenset((*ours, *beside))
 
     def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
         """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
@@ -235,10 +241,19 @@ class Occupancy:
         """A placed group as somebody who stands by on a cluster."""
         since, rank, _ = self._arrival(cluster, group_id)
         holds = self._asked(self._pass.books[cluster], group_id, cluster).holds
-        return Bystander(holds, since, -rank, self._is_gang(group_id, cluster))
+        group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
+        policy, tenant = (group.policy, group.tenant) if group is not None else (None, None)
+        everywhere = policy is not None and policy.spec.placement.copies == "All"
+        is_local = not everywhere and record is not None and not record.moves
+        return Bystander(
+            holds, since, -rank, self._is_gang(group_id, cluster), tenant.name if tenant is not None else "", self._releases(group), is_local
+        )  # fmt: skip
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""
+        bystander = self._bystander(group_id, cluster)
+        if bystander is not None:
+            return bystander.holds.finished
         entry, record = self._pass.entry(group_id, cluster), self._pass.record(group_id)
         if not self._releases(self._pass.groups.get(group_id)):
             return False

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from types import MappingProxyType
 
 from gitplacer.dispatching import started
-from gitplacer.grouping import Group
+from gitplacer.grouping import Group, holder
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
@@ -197,6 +197,15 @@ class Pass:
         """By id, those of whom nothing is known but that they stay on a cluster, and what they hold there."""
         return self.snapshot.bystanders.get(name, _NOBODY)
 
+    @cached_property
+    def _owners_beside(self) -> dict[str, str]:
+        """Whose those are, by id."""
+        return {group_id: one.tenant for there in self.snapshot.bystanders.values() for group_id, one in there.items()}
+
+    @cached_property
+    def _tenants(self) -> dict[str, Tenant]:
+        return {tenant.name: tenant for tenant in self.snapshot.source.tenancy.tenants}
+
     def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
         """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
         entries = record.clusters if record is not None else ()
@@ -266,11 +275,13 @@ class Pass:
         known = set(claim.displaced) <= set(record.claim.displaced)
         return known and speaks_of(self.snapshot.capacity[claim.cluster], record.claim, WORKLOADS)
 
-    def settled(self, name: str, ids: Iterable[str]) -> Ledger:
-        """The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed."""
+    def settled(self, name: str, ids: Iterable[str], *, but: Collection[str] = ()) -> Ledger:
+        """
+        The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed, and of who stands by `but` some.
+        """
         capacity = self.snapshot.capacity[name]
         # Who is left to Kueue comes and goes as that likes, and so does nothing that is waited for.
-        ids = {*ids, *self.bystanders(name), *self._left_to_kueue}
+        ids = {*ids, *(self.bystanders(name).keys() - but), *self._left_to_kueue}
         shown = frozenset(ids) & {group.name for group in capacity.groups}
         if len(shown) == len(capacity.groups):
             return self.books[name]
@@ -353,7 +364,9 @@ class Pass:
     def requests(self, group_id: str, name: str) -> Resources:
         """What all pods of a group on a cluster ask for together."""
         if (group_id, name) not in self._requests:
-            self._requests[group_id, name] = total_requests(self.gang_on(group_id, name))
+            bystander = self.bystanders(name).get(group_id)
+            gang = self.gang_on(group_id, name) if bystander is None else bystander.holds.gang
+            self._requests[group_id, name] = total_requests(gang)
         return self._requests[group_id, name]
 
     def deployed_requests(self, group_id: str, name: str) -> Resources:
@@ -703,11 +716,18 @@ class Pass:
         return policy.spec.placement.admission == "Immediate" or scheduler not in (None, "none")
 
     def tenant(self, group_id: str) -> Tenant | None:
-        """Whose a group is, also one that only its record tells of."""
+        """Whose a group is, also one that only its record tells of, or that stands by."""
         group, record = self.groups.get(group_id), self.record(group_id)
         if group is not None:
             return group.tenant
-        return self.snapshot.tenant(record) if record is not None else None
+        if record is not None:
+            return self.snapshot.tenant(record)
+        return self._tenants.get(self._owners_beside.get(group_id, ""))
+
+    def holder(self, group_id: str) -> str:
+        """To whom the room is counted that a group takes. What only a record is left of is its namespace's."""
+        group = self.groups.get(group_id)
+        return group.holder if group is not None else holder(group_id, self._owners_beside.get(group_id, ""))
 
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)

@@ -111,7 +111,7 @@ def beyond_quota(shared: Pass) -> dict[str, Finding]:
     name gets what is left; an edit that asks for less is never refused, and what it gives back counts from the next pass on.
     """
     found: dict[str, Finding] = {}
-    used: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    deployed: list[tuple[str, str, Resources]] = []
     growing: list[tuple[Group, str, Resources, Resources]] = []
     for group_id, names in shared.recorded.items():
         tenant, group = shared.tenant(group_id), shared.groups.get(group_id)
@@ -119,9 +119,10 @@ def beyond_quota(shared: Pass) -> dict[str, Finding]:
             continue
         for name in names:
             now, before = shared.requests(group_id, name), shared.deployed_requests(group_id, name)
-            used[tenant.name, name].update(before)
+            deployed.append((tenant.name, name, before))
             if group is not None and any(now.get(r, 0) > before.get(r, 0) for r in now):
                 growing.append((group, name, now, before))
+    used = _used_by_each(shared, deployed) if growing else {}
     for group, name, now, before in sorted(growing, key=lambda one: (-one[0].priority, one[0].id, one[1])):
         assert group.tenant is not None
         owner, spec = group.tenant.name, group.tenant.spec
@@ -135,6 +136,17 @@ def beyond_quota(shared: Pass) -> dict[str, Finding]:
         if group.id not in found:
             used[owner, name] = here + Counter(now)
     return found
+
+
+def _used_by_each(shared: Pass, deployed: Iterable[tuple[str, str, Resources]]) -> dict[tuple[str, str], Counter[str]]:
+    """What each tenant uses of each cluster: what is `deployed` of groups, by tenant and cluster, and what those have who stand by."""
+    used: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for owner, name, amounts in deployed:
+        used[owner, name].update(amounts)
+    for name, there in shared.snapshot.bystanders.items():
+        for group_id, bystander in there.items():
+            used[bystander.tenant, name].update(shared.requests(group_id, name))
+    return used
 
 
 def _over(quota: Mapping[str, int], used: Mapping[str, int], asked: Mapping[str, int]) -> str | None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from gitplacer.grouping import Group, holder
+from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
@@ -188,9 +188,10 @@ class Round:
         """What every holder has of the fleet as far as the round has come, claims included."""
         if self._shares is None:
             self._shares = Shares(self._pass.offered)
-            for name, groups in self._occupancy.here.items():
-                for group_id in groups:
-                    self._count(self._shares, group_id, [name])
+            for there in (self._occupancy.here.items(), self._snapshot.bystanders.items()):
+                for name, groups in there:
+                    for group_id in groups:
+                        self._count(self._shares, group_id, [name])
             for group_id, claim in self._occupancy.reservations.claims():
                 self._count(self._shares, group_id, [claim.cluster])
         return self._shares
@@ -201,9 +202,7 @@ class Round:
             return
         for name in clusters:
             if name in self._pass.books and not self._occupancy.has_finished(self._pass.books[name], group_id, name):
-                shares.take(
-                    group.holder if group is not None else holder(group_id), self._pass.requests(group_id, name)
-                )
+                shares.take(self._pass.holder(group_id), self._pass.requests(group_id, name))
 
     def _turn(self, group: Group) -> tuple[int, datetime, str]:
         """Priority first, then the longest waiting, then the name."""
