@@ -7,16 +7,18 @@ The law of what a part tells is in `test_inpart`. Here it goes through git: edit
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitplacer.hydrate import Hydration
 from gitplacer.passes import partly
 from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
 from gitplacer.passes.touching import Touch
 from gitplacer.telemetry.logs import Logs
-from tests.commands import run
+from tests.commands import Ran, run
 from tests.stories import cluster, policy, rayservice, snapshot
 from tests.test_controller import Watched
 from tests.test_quiet_passes import Counted
@@ -32,6 +34,9 @@ BESIDE = {
     **{f"capacity/{path}": text for name in "ab" for path, text in snapshot(name, "n1 64 256Gi 16").items()},
     "README.md": "ours\n",
 }
+ANYWHERE = policy(
+    "jobs", "select: {namespaces: [jobs]}\nprecedence: 5\nplacement: {type: Ordered, order: [{names: [b]}, {}]}"
+)
 HUGE = rayservice("prod", "huge", workers=9, cpu="60")
 
 
@@ -68,15 +73,18 @@ def at_rest(own: Rested, minute: int) -> None:
 
 
 class Asked:
-    """Of which passes it was asked whether they can be planned in part, and whether they were."""
+    """Of which passes it was asked whether they can be planned in part, whether they were, and who was read for those that are carried out as a whole one."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.told: list[bool] = []
+        self.read: list[set[str]] = []
         plain = partly.planned_partly
 
-        def noted(*args: Any, **kwargs: Any) -> Touch | None:
+        def noted(*args: Any, **kwargs: Any) -> Touch | Hydration | None:
             found = plain(*args, **kwargs)
             self.told.append(found is not None)
+            if isinstance(found, Hydration):
+                self.read.append(set(found.snapshot.groups))
             return found
 
         monkeypatch.setattr(partly, "planned_partly", noted)
@@ -110,21 +118,42 @@ def test_edit_after_edit_comes_to_what_a_whole_pass_makes_of_it(
     asked.told.clear()
     for minute, (name, edit) in enumerate(IN_TURN.items(), 20):
         edited(own, edit)
-        other = copied(own.fleet, tmp_path / str(minute))
-        told = []
-        for fleet, more in ((own.fleet, ()), (other, ("--full",))):
-            at = ("--deployment", fleet.bare, "--now", f"2026-01-02T03:{minute}:00Z")
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("GITPLACER_CACHE", str(own.cache))
-                done = run(capfd, "reconcile", fleet.source, *at, *more)
-            refs = fleet.git("for-each-ref", "--format=%(refname) %(objectname)")
-            told.append((done.code, refs, *(text.replace(str(fleet.bare), "BARE") for text in (done.out, done.err))))
-        assert told[0] == told[1], name
-        assert "  Update " in told[0][2]
-        assert ("prod/huge" in told[0][3] and "broken.yaml:1:" in told[0][3]) == waits
-        assert (", let wait 2 groups\n" in told[0][2]) == waits, name
+        done = as_the_whole(own, tmp_path, capfd, minute)
+        assert "  Update " in done.out
+        assert ("prod/huge" in done.err and "broken.yaml:1:" in done.err) == waits
+        assert (", let wait 2 groups\n" in done.out) == waits, name
         assert isinstance(own.passed(minute), Spared), name
     assert asked.told == [True] * len(IN_TURN)
+
+
+def as_the_whole(own: Rested, tmp_path: Path, capfd: pytest.CaptureFixture[str], minute: int) -> Ran:
+    """What a pass says that may plan a part; it publishes and says what a whole one does on a copy of both repos."""
+    other = copied(own.fleet, tmp_path / str(minute))
+    told = []
+    for fleet, more in ((own.fleet, ()), (other, ("--full",))):
+        at = ("--deployment", fleet.bare, "--now", f"2026-01-02T03:{minute}:00Z")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GITPLACER_CACHE", str(own.cache))
+            done = run(capfd, "reconcile", fleet.source, *at, *more)
+        refs = fleet.git("for-each-ref", "--format=%(refname) %(objectname)")
+        said = replace(done, **{name: getattr(done, name).replace(str(fleet.bare), "BARE") for name in ("out", "err")})
+        told.append((said, refs))
+    assert told[0] == told[1]
+    return told[0][0]
+
+
+def test_where_a_cluster_is_lost_all_who_stay_elsewhere_are_not_planned(
+    own: Rested, asked: Asked, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """But for who waits. The pass behind it is whole."""
+    own.fleet.commit({**ANYWHERE, **HUGE})
+    at_rest(own, 12)
+    asked.told.clear()
+    own.fleet.commit(cluster("b", state="Lost"))
+    assert "  Relocate jobs/shop from b to a\n" in as_the_whole(own, tmp_path, capfd, 20).out
+    assert (asked.told, asked.read) == ([True], [{"jobs/shop", "prod/huge"}])
+    assert isinstance(own.passed(21), Outcome)
+    assert isinstance(own.passed(22), Spared)
 
 
 def test_text_between_two_of_them_is_written_without_planning(own: Rested, asked: Asked, computed: Counted) -> None:
@@ -231,6 +260,25 @@ def test_the_controller_settles_what_it_has_published_so_that_the_next_push_is_p
         ("webhook", "Published", "Update prod/api"),
     ]
     assert asked.told == [True, False, True, True]
+
+
+def test_the_controller_plans_a_loss_beside_all_who_stay(tmp_path: Path, asked: Asked) -> None:
+    watched = Watched(made(tmp_path))
+    watched.fleet.commit({**BESIDE, **ANYWHERE})
+
+    def lose() -> None:
+        watched.fleet.commit(cluster("b", state="Lost"))
+        watched.controller.wakes.hint("webhook", "refs/heads/main")
+
+    watched.at(20, lose)
+    turns = [turn for turn in watched.until(40) if not turn.is_look]
+    assert [(turn.woken[0], turn.outcome, turn.hydration is not None) for turn in turns] == [
+        ("time", "Published", True),
+        ("settle", "Unchanged", True),
+        ("webhook", "Published", True),
+        ("settle", "Unchanged", True),
+    ]
+    assert (asked.told, asked.read) == ([True], [{"jobs/shop"}])
 
 
 def test_what_can_not_be_known_to_be_at_rest_is_not_settled(own: Rested, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """
-Edits of manifests that take nothing away: what is placed by them holds, refers to and is what it was, and asks for no less.
+Edits that concern few: of manifests that take nothing away, so that what is placed by them holds, refers to and is what it was, and asks for no less; and
+of clusters that are to take others, or none, or that are lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -19,13 +20,51 @@ def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) 
     The manifests that a change edits, if each takes nothing away; else none. Other files may change that are not read, unless they are among the
     `unread` in which words count.
     """
+    edited = _read(change, source, unread, memo)
+    return frozenset(edited) if all(map(takes_nothing_away, edited.values())) else frozenset()
+
+
+def restated_by(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> Mapping[str, frozenset[str]]:
+    """
+    The files of clusters that a change edits, each with the names of those of its clusters that have another state then, if that is all it says;
+    else none. Other files as above.
+    """
+    edited = _read(change, source, unread, memo)
+    found = {path: _restated(each) for path, each in edited.items()}
+    restated = {path: names for path, names in found.items() if names is not None}
+    return restated if restated.keys() == edited.keys() else {}
+
+
+def _read(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> Mapping[str, EditedFile]:
+    """What was read of the files that a change edits; of none where it does more than that."""
     before = change.texts(source)
     if before is None or not before.entries.keys().isdisjoint(unread):
-        return frozenset()
-    edited = read_both(filter(is_read, before), before, source, memo)
-    if edited is None or not all(map(takes_nothing_away, edited.values())):
-        return frozenset()
-    return frozenset(edited)
+        return {}
+    return read_both(filter(is_read, before), before, source, memo) or {}
+
+
+def _restated(edited: EditedFile) -> frozenset[str] | None:
+    """The clusters that have another state; None where a file has anything but clusters, or says more of one."""
+    old, new = edited.was.parsed, edited.now.parsed
+    if old.faults or new.faults or len(old.documents) != len(new.documents):
+        return None
+    found = set()
+    for was, now in zip(old.documents, new.documents, strict=True):
+        (rest, state), (other_rest, other) = _without_state(was.value), _without_state(now.value)
+        if was.value.get("kind") != "Cluster" or repr(rest) != repr(other_rest):
+            return None
+        if repr(state) != repr(other):
+            found.add(str(now.value["metadata"]["name"]))
+    return frozenset(found)
+
+
+def _without_state(cluster: Mapping[str, object]) -> tuple[dict[str, object], object]:
+    """What a document says but for its state, and that."""
+    spec = cluster.get("spec")
+    if not isinstance(spec, Mapping):
+        return {**cluster}, None
+    rest = {key: value for key, value in spec.items() if key != "state"}
+    return {**cluster, "spec": rest}, spec.get("state")
 
 
 def takes_nothing_away(edited: EditedFile) -> bool:

@@ -9,7 +9,7 @@ see his files.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from gitplacer.comparison import Baseline
@@ -97,7 +97,49 @@ def part_of(
     )
 
 
-def _by_themselves(some: set[str], of: set[str], footing: Footing) -> set[str]:
+def part_beside(
+    inputs: Inputs, base: Baseline, footing: Footing, restated: Mapping[str, frozenset[str]]
+) -> Part | None:
+    """
+    All clusters, where some are `restated`, by file: those who are on these, who wait, and who may not stand by while others come and go. None
+    where that concerns more of those who stand by than the room beside them.
+    """
+    known = {decision.group: decision for decision in base.decisions}
+    everywhere, away = footing.clusters.keys(), {name for names in restated.values() for name in names}
+    if not footing.by_room or base.states.keys() != everywhere or not restated.keys() <= {*footing.clusters.values()}:
+        return None
+    if (
+        not away
+        or not known.keys() <= footing.files.keys()
+        or any(d.claim and d.claim.displaced for d in known.values())
+    ):
+        return None
+    standing = footing.standing.on(everywhere - away)
+    may_stand = {group for group, decision in known.items() if _is_local(decision, standing)}
+    apart = _by_themselves(may_stand, known.keys(), footing)
+    inside = known.keys() - apart
+    return Part(
+        inputs=_cut(inputs, base, {path for group in apart for path in footing.files[group]}, everywhere, inside),
+        edited=frozenset(restated),
+        groups=frozenset(inside),
+        files=frozenset(path for group in inside for path in footing.files[group]),
+        resting={},
+        known={group: known[group] for group in inside},
+        clusters=frozenset(everywhere),
+        waiting={},
+        bystanders={
+            name: {group: one for group, one in there.items() if group in apart} for name, there in standing.items()
+        },
+    )
+
+
+def _is_local(decision: Decision, standing: Mapping[str, Mapping[str, Bystander]]) -> bool:
+    """Whether a group may stand by on all its clusters, whatever becomes of others."""
+    there = [standing.get(name, {}).get(decision.group) for name in decision.before]
+    return bool(there) and all(one is not None and one.is_local for one in there)
+
+
+def _by_themselves(some: Set[str], of: Set[str], footing: Footing) -> Set[str]:
     """Some of groups without those that share a file with one of the others, or with one that does."""
     while True:
         files = {path for group in of - some for path in footing.files.get(group, ())}
@@ -116,13 +158,13 @@ def _simply_waits(decision: Decision) -> bool:
     return decision.action is Action.WAIT and decision.claim is None
 
 
-def _cut(inputs: Inputs, base: Baseline, others: set[str], clusters: frozenset[str], groups: set[str]) -> Inputs:
+def _cut(inputs: Inputs, base: Baseline, others: Set[str], clusters: Set[str], groups: Set[str]) -> Inputs:
     """The inputs without some files of the source, and without what is of other clusters and groups elsewhere."""
     away = base.states.keys() - clusters
     source, deployed = inputs.source.entries, inputs.deployment.entries
     paths = sorted(deployed)
     elsewhere = {*paths[_below(paths, RECORDS)]} - {f"{RECORDS}/{group}.yaml" for group in groups}
-    for name, files in _folders(paths, base.fleet.deployment.root):
+    for name, files in _folders(paths, base.fleet.deployment.root) if away else ():
         if name in away:
             elsewhere.update(paths[files])
     return replace(

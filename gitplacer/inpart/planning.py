@@ -8,7 +8,7 @@ leave everybody else on these clusters as he was found when the whole was planne
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from gitplacer.inpart.edits import edits_of
 from gitplacer.inpart.footing import Footing
 from gitplacer.inpart.part import Part, part_of
 from gitplacer.inputs import Inputs
-from gitplacer.kinds.record import RECORDS
+from gitplacer.kinds.record import BETWEEN, RECORDS
 from gitplacer.model.decision import Action, Decision
 from gitplacer.model.verdicts import OUTGROWN, Verdicts
 from gitplacer.model.workload import total_requests
@@ -27,7 +27,7 @@ from gitplacer.placement.plan import Plan
 from gitplacer.problems import Problem, Rejected, Severity
 from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
-from gitplacer.source.manifests import SENTINEL, WORKLOADS
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import differing_paths
 from gitplacer.units import METADATA
 
@@ -111,21 +111,21 @@ def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
     if not all(_stays(found[group], known) for group, known in part.known.items() if group not in part.resting):
         return False
     wrong = {p for p in made.problems if p.severity is Severity.ERROR and p.location.file not in part.files}
-    if not wrong.issubset(base.problems) or _of_others(made.problems, part) != _of_others(base.problems, part):
+    if not wrong.issubset(base.problems):
+        return False
+    if told_of_others(made.problems, part.edited) != told_of_others(base.problems, part.edited):
         return False
     root = made.snapshot.source.own.fleet.spec.deployment.root
-    return all(_is_ours(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))
+    return all(is_written_by(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))
 
 
-_OF_OTHERS = frozenset({"MissingReference", "NamesakesCollide", "TooManyFaults"})
+OF_OTHERS = frozenset({"MissingReference", "NamesakesCollide", "TooManyFaults"})
 """What is told of an object for what others are, or are not: of those that are not in the part as well."""
 
 
-def _of_others(problems: Iterable[Problem], part: Part) -> Counter[tuple[str, str]]:
-    """How often such a problem is told of each edited file; these refer to what they did and are named as they were."""
-    return Counter(
-        (p.location.file, p.code) for p in problems if p.code in _OF_OTHERS and p.location.file in part.edited
-    )
+def told_of_others(problems: Iterable[Problem], files: Collection[str]) -> Counter[tuple[str, str]]:
+    """How often such a problem is told of each of some files, whose objects refer to what they did and are named as they were."""
+    return Counter((p.location.file, p.code) for p in problems if p.code in OF_OTHERS and p.location.file in files)
 
 
 def _stays(decision: Decision, before: Decision) -> bool:
@@ -139,12 +139,17 @@ _LASTING = (
 )  # fmt: skip
 
 
-def _is_ours(path: str, root: str, part: Part) -> bool:
-    """Whether a file of the deployment repo is one that the update of edited groups may write."""
+def is_written_by(path: str, root: str, part: Part, *, comes: bool = False) -> bool:
+    """
+    Whether a file of the deployment repo is one that the update of groups may write or, if one `comes` to a cluster, that: then
+    its namespace may be made there, and it may be kept for a while where it is on none.
+    """
     if path.startswith(f"{root}/"):
         cluster, unit, *rest = path[len(root) + 1 :].split("/")
         written = rest == [SENTINEL] or (unit == WORKLOADS and "/".join(rest[:2]) in part.groups)
-        return written and cluster in part.clusters
+        return (written or (comes and unit == PLATFORM)) and cluster in part.clusters
+    if comes and path.startswith(f"{BETWEEN}/"):
+        return "/".join(path.split("/")[1:3]) in part.groups
     return path == METADATA or path in {f"{RECORDS}/{group}.yaml" for group in part.groups}
 
 

@@ -1,9 +1,12 @@
 """
-Passes that plan a part of the fleet, because an edit concerns no more (`inpart`).
+Passes that plan a part of the fleet, because a change concerns no more (`inpart`).
 
 In a fleet at rest of which a pass has kept the plan, an edit that takes nothing away is planned on the clusters of its groups alone: another
 image, arguments, more pods of the shapes that are there. What is published is what a whole pass would publish. Behind it the part is planned once more: if
 nothing is left to do, the fleet is at rest again, and its plan is kept for the next edit.
+
+Where clusters are given another state, such as that one is lost, who leaves them and who waits is planned beside all who stay elsewhere. That is carried out
+as a whole pass is, and the next one is whole.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from dataclasses import replace
 from functools import partial
 
 from gitplacer.explain import standing
-from gitplacer.inpart import Footing, InPart, planned_in_part, settled, step_of
+from gitplacer.hydrate import Hydration
+from gitplacer.inpart import Footing, InPart, planned_beside, planned_in_part, settled, step_of
 from gitplacer.model.horizon import Horizon
 from gitplacer.model.verdicts import OUTGROWN
 from gitplacer.passes.basekeys import base_key, place_of
@@ -27,8 +31,11 @@ from gitplacer.source.files import Memo
 
 def planned_partly(
     memo: Memo, work: Work, folder: str, rest: AtRest, *, ledgers: LedgerCache | None = None
-) -> Touch | None:
-    """What a pass comes to, where a part of the fleet tells; None where the whole has to be planned."""
+) -> Touch | Hydration | None:
+    """
+    What a pass comes to, where a part of the fleet tells: the commit of an edit, or what is planned beside all who stay. None where the whole has to be
+    planned.
+    """
     inputs, repository = work.inputs, work.source.repository
     assert inputs.commit is not None and repository is not None
     change = changed_since(rest, work, folder)
@@ -44,7 +51,9 @@ def planned_partly(
         inputs, change, base, kept.footing, memo=memo, ledgers=known, with_candidates=False, shown=False
     )  # as a pass asks
     step = step_of(found, base) if found is not None else None
-    if found is None or step is None:
+    if found is None:
+        return planned_beside(inputs, change, base, kept.footing, memo=memo, ledgers=known)
+    if step is None:
         return None
     said = Quiet(inputs.now, None, found.hydration.problems, standing(found.hydration.view.plan))
     landed = partial(_landed, memo, work, folder, rest, kept, kept.footing, found, known)

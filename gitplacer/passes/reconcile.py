@@ -137,7 +137,7 @@ def reconcile_unless_quiet(
 ) -> Outcome | Spared | Rewritten:
     """
     The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing, or the part of
-    the fleet that they concern; then `doubts` is asked instead of `consent`.
+    the fleet that they concern; then `doubts` is asked instead of `consent`. Nor is everybody planned where all that has changed are the states of clusters.
     """
     memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
 
@@ -147,7 +147,7 @@ def reconcile_unless_quiet(
             known = recall(memo, key, settings.now) if key is not None else None
             if known is not None:
                 return _spared(work, known, settings, doubts)
-            done = _unplanned(work, settings, memo, progress, doubts)
+            done = _unplanned(work, settings, memo, progress, consent, doubts)
             return done if done is not None else _computed(work, settings, memo, progress, consent, None)
 
     return _not_overtaken(attempt, progress)
@@ -168,9 +168,11 @@ def next_pass(
     finds at rest is remembered for those that come.
     """
     with at_work(settings, memo, progress) as work:
-        touch = None if whole else _touch(work, settings, memo, ledgers)
-        if touch is not None and touch.changes:
-            return _rewritten(work, touch, settings, memo, progress, doubts)
+        found = None if whole else _partly(work, settings, memo, ledgers)
+        if found is not None and not isinstance(found, Touch):
+            return _to_settle(_carried_out(found, work, settings, memo, progress, consent), work)
+        if found is not None and found.changes:
+            return _rewritten(work, found, settings, memo, progress, doubts)
         return _computed(work, settings, memo, progress, consent, ledgers)
 
 
@@ -192,6 +194,11 @@ def _computed(
         remember_rest(memo, work, settings.folder, done.hydration, horizon)
         _remember_base(memo, work, settings.folder, done.hydration, horizon, ledgers)
         memo.save()
+    return _to_settle(done, work)
+
+
+def _to_settle(done: Outcome, work: Work) -> Outcome:
+    """The same pass, with whether one behind it may find the fleet at rest."""
     return replace(done, unsettled=done.landing is Landing.PUBLISHED and not done.proposed and can_be_at_rest(work))
 
 
@@ -208,12 +215,19 @@ def _remember_base(
 
 
 def _unplanned(
-    work: Work, settings: Settings, memo: ParseCache, progress: Progress, doubts: Misgivings
-) -> Spared | Rewritten | None:
-    """A pass that has to write a few manifests again, at most; None where the whole fleet has to be planned."""
-    touch = _touch(work, settings, memo, None)
+    work: Work,
+    settings: Settings,
+    memo: ParseCache,
+    progress: Progress,
+    consent: Consent | None,
+    doubts: Misgivings,
+) -> Outcome | Spared | Rewritten | None:
+    """A pass that plans nothing, or a part; None where the whole fleet has to be planned."""
+    touch = _partly(work, settings, memo, None)
     if touch is None:
         return None
+    if not isinstance(touch, Touch):
+        return _to_settle(_carried_out(touch, work, settings, memo, progress, consent), work)
     if touch.changes:
         return _rewritten(work, touch, settings, memo, progress, doubts)
     found = _spared(work, touch.quiet, settings, doubts)
@@ -222,7 +236,7 @@ def _unplanned(
     return found
 
 
-def _touch(work: Work, settings: Settings, memo: ParseCache, ledgers: LedgerCache | None) -> Touch | None:
+def _partly(work: Work, settings: Settings, memo: ParseCache, ledgers: LedgerCache | None) -> Touch | Hydration | None:
     """What a pass comes to that plans nothing, or a part; None where the whole fleet has to be planned."""
     rest = rest_of(memo, work, settings.folder)
     found = touched(memo, work, settings.folder, rest) if rest is not None else None
@@ -311,14 +325,26 @@ def _passed(
     from gitplacer.hydrate import hydrate  # which takes a while; a pass that is spared does without
     from gitplacer.passes.seats import ledgers_beside
 
-    deployment = work.deployment
     inputs = replace(work.inputs, now=horizon.now) if horizon is not None else work.inputs
     hydration = hydrate(
         inputs,
         memo=memo,
-        ledgers=ledgers or ledgers_beside(memo, place_of(deployment, settings.folder)),
+        ledgers=ledgers or ledgers_beside(memo, place_of(work.deployment, settings.folder)),
         with_candidates=False,
     )
+    return _carried_out(hydration, work, settings, memo, progress, consent)
+
+
+def _carried_out(
+    hydration: Hydration,
+    work: Work,
+    settings: Settings,
+    memo: ParseCache,
+    progress: Progress,
+    consent: Consent | None,
+) -> Outcome:
+    """A pass that has come to something: published, if it is anything and `consent` is not against it."""
+    deployment = work.deployment
     memo.save()
     if consent is not None:
         consent(hydration, work)

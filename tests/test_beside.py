@@ -1,0 +1,322 @@
+"""
+A plan beside all who stay says what the plan of the whole says, where clusters are given another state.
+
+The law is held over random fleets at rest: same decisions, commits, proposals, problems, numbers. Stories have who is read for it and who is not, what
+counts of those who are not, and what is planned whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from benchmarks.counting import counted
+from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.inpart import planned_beside
+from gitplacer.inpart.standing import Standing
+from gitplacer.model.decision import Action, Finding, Reason
+from gitplacer.model.signers import Flaw, Uncounted
+from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.source.edited import Change
+from gitplacer.telemetry.figures import figures, headroom
+from gitplacer.tree import differing_paths
+from tests.stories import Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.test_inpart import PLATFORM, AtRest, running, settled, tenant
+from tests.test_inpart import at_rest as found_at_rest
+from tests.test_order import aged
+from tests.test_relocation import approval
+
+STATES = ["Active", "Cordoned", "Draining", "Lost"]
+
+
+def both(rest: AtRest, edits: Mapping[str, str]) -> tuple[Hydration | None, Hydration]:
+    """The plan of edits beside all who stay, and that of the whole."""
+    inputs = replace(rest.story, source={**rest.story.source, **edits}).inputs()
+    memo = rest.story.memory
+    whole = hydrate(inputs, memo=memo, with_candidates=False)
+    if rest.footing is None:
+        return None, whole
+    change = Change.between(rest.before.source, inputs.source)
+    beside = planned_beside(inputs, change, rest.base, rest.footing, memo=memo, ledgers=LedgerCache())
+    return beside, whole
+
+
+def holds(beside: Hydration, whole: Hydration) -> None:
+    """The law. Who stands by may be known to have outgrown his cluster, which a pass that nobody reads does not ask."""
+    kept, outgrown = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
+    told = [replace(d, finding=kept) if d.finding == outgrown else d for d in beside.view.plan.decisions]
+    assert told == list(whole.view.plan.decisions)
+    assert beside.steps == whole.steps
+    assert beside.proposals == whole.proposals
+    assert beside.problems == whole.problems == beside.view.snapshot.problems
+    assert not differing_paths(beside.tree, whole.tree) and not differing_paths(beside.view.tree, whole.tree)
+    assert beside.view.changed_files == whole.view.changed_files
+    assert figures(beside) == figures(whole)
+    assert headroom(beside) == headroom(whole)
+
+
+def told(rest: AtRest, edits: Mapping[str, str]) -> Hydration:
+    """What is planned beside all who stay, which is as the whole would be."""
+    beside, whole = both(rest, edits)
+    assert beside is not None
+    holds(beside, whole)
+    return beside
+
+
+# the law
+
+RULES = [
+    "select: {}",
+    "select: {}\nplacement: {admission: Immediate}",
+    "select: {}\nplacement: {copies: 2}",
+    "select: {}\nplacement: {copies: All}",
+    "select: {}\nplacement: {accept: TightFit}",
+    "select: {}\nrelocation: {mode: Never}",
+    "select: {}\nrelocation: {mode: Manual}",
+    "select: {}\nrelocation: {runningJobs: Restart}",
+    "select: {}\nrelocation: {strategy: Surge}",
+    "select: {}\nrelocation: {runningJobs: Restart, strategy: RemoveFirst}",
+]
+GUARDS = ["{}", "{}", "{evacuations: {max: 1, per: 1h, exceed: Throttle}}", "{evacuations: {max: 2, exceed: Hold}}"]
+
+
+def drawn(lot: Random) -> Story:
+    """A fleet with several apps on each cluster, some of which wait."""
+    story = Story.of(policy("p0", lot.choice(RULES)), PLATFORM if lot.random() < 0.3 else {})
+    story.source["fleet.yaml"] = story.source["fleet.yaml"].replace("{}", f"{{guards: {lot.choice(GUARDS)}}}")
+    for number in range(lot.randint(0, 2)):
+        rules = lot.choice(RULES).replace("{}", f"{{namespaces: [ns-{number}]}}", 1)
+        story.source |= policy(f"p{number + 1}", f"{rules}\nprecedence: {number + 7}")
+    for number in range(lot.randint(2, 6)):
+        name = f"c{number}"
+        story.source |= cluster(name, **({"state": lot.choice(STATES)} if lot.random() < 0.3 else {}))
+        nodes = [f"n{i} {lot.choice([8, 16, 40])} 64Gi {lot.choice([1, 2, 4])}" for i in range(lot.randint(1, 3))]
+        story.capacity |= snapshot(name, *nodes)
+    if lot.random() < 0.6:
+        story.source |= tenant("ns-0", f'quota: {{nvidia.com/gpu: "{lot.randint(2, 9)}"}}')
+        story.source |= tenant("ns-1", f'quota: {{nvidia.com/gpu: "{lot.randint(2, 9)}", cpu: "40"}}')
+        story.source |= tenant("ns-2", f'clusterQuota: {{nvidia.com/gpu: "{lot.randint(1, 6)}"}}')
+    for number in range(lot.randint(3, 12)):
+        make, cpu = lot.choice([rayjob, rayservice]), lot.choice(["1", "3", "7"])
+        story.source |= make(f"ns-{lot.randrange(3)}", f"app-{number}", cpu=cpu, workers=lot.randint(0, 4))
+    return story
+
+
+def at_rest(seed: int, lot: Random) -> AtRest | None:
+    """A fleet that has come to rest; of every second its clusters tell what they run, in every third somebody may have waited long."""
+    rest = settled(drawn(lot))
+    if rest is not None and seed % 2:
+        rest = settled(running(rest, lot))
+    if rest is not None and seed % 3 == 2:
+        rest.story.now += timedelta(hours=2)
+        rest.story.look_again()
+        rest = settled(rest.story)
+    return rest
+
+
+def restated(rest: AtRest, lot: Random) -> dict[str, str]:
+    """One or two of its clusters in other states: mostly such as have something, and lose it."""
+    there = sorted({name for decision in rest.base.decisions for name in decision.after})
+    names = there if there and lot.random() < 0.8 else sorted(rest.base.states)
+    edits = {}
+    for name in lot.sample(names, min(len(names), lot.choice([1, 1, 2]))):
+        state = lot.choice([state for state in ["Lost", "Lost", *STATES] if state != rest.base.states[name]])
+        edits |= cluster(name, state=state)
+    return edits
+
+
+def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(110):
+        lot = Random(seed)
+        rest = at_rest(seed, lot)
+        for _ in range(3 if rest is not None else 0):
+            assert rest is not None
+            beside, whole = both(rest, restated(rest, lot))
+            if beside is None:
+                counts["nothing happens" if not whole.steps else "whole"] += 1
+                continue
+            holds(beside, whole)
+            counts["beside"] += 1
+            counts["beside others"] += any(beside.snapshot.bystanders.values())
+            counts["where somebody has waited long"] += seed % 3 == 2
+            counts.update(f"{d.action}" for d in whole.view.plan.decisions)
+            counts["several leave"] += sum(d.action is Action.RELOCATE for d in whole.view.plan.decisions) > 1
+    assert counts["beside"] >= 80, counts
+    assert counts["beside others"] >= 40, counts
+    assert counts["whole"] <= 5, counts
+    assert counts["where somebody has waited long"] >= 25, counts
+    assert min(counts[action] for action in ("Relocate", "Wait", "Hold")) >= 30, counts
+    assert counts["Place"] >= 5, counts
+    assert counts["several leave"] >= 15, counts
+
+
+# who is read, and who is not
+
+
+def groups(beside: Hydration) -> tuple[set[str], set[str]]:
+    """Those that were read, and those that stood by."""
+    there = beside.snapshot.bystanders.values()
+    return set(beside.snapshot.groups), {group for some in there for group in some}
+
+
+def three(*more: Mapping[str, str], **states: str) -> Story:
+    """Three clusters with two GPUs each and an app on each of the first two, which likes it best; clusters have `states`."""
+    story = Story.of(
+        policy("any", "select: {}"),
+        policy("p-a", "select: {names: [on-a]}\nprecedence: 5\nplacement: {type: Ordered, order: [{names: [a]}, {}]}"),
+        policy("p-b", "select: {names: [on-b]}\nprecedence: 5\nplacement: {type: Ordered, order: [{names: [b]}, {}]}"),
+        rayservice("ml", "on-a", workers=2), rayservice("web", "on-b", workers=2),
+    )  # fmt: skip
+    for name in "abc":
+        story.source |= cluster(name, **({"state": states[name]} if name in states else {}))
+        story.capacity |= snapshot(name, "n1 16 64Gi 2")
+    for some in more:
+        story.source |= some
+    return story
+
+
+def where(beside: Hydration) -> dict[str, tuple[str, ...]]:
+    return {decision.group: decision.after for decision in beside.view.plan.decisions}
+
+
+def test_who_leaves_and_who_waits_is_read_and_everybody_else_stands_by() -> None:
+    rest = found_at_rest(three(rayservice("zoo", "huge", workers=9)))
+    beside = told(rest, cluster("a", state="Lost"))
+    assert groups(beside) == ({"ml/on-a", "zoo/huge"}, {"web/on-b"})
+    assert where(beside) == {"ml/on-a": ("c",), "web/on-b": ("b",), "zoo/huge": ()}
+
+
+def test_a_quota_counts_who_stands_by() -> None:
+    """Two apps wait for a cluster that opens. One is of a tenant who has as much as he may have already."""
+    story = three(
+        tenant("web", 'quota: {nvidia.com/gpu: "2"}'), tenant("ml", "priority: {max: 100}"),
+        rayservice("ml", "more", workers=1, cpu="14"), rayservice("web", "more", workers=1, cpu="14"), b="Active", c="Cordoned",
+    )  # fmt: skip
+    story.capacity |= snapshot("c", "n1 64 256Gi 8")
+    beside = told(found_at_rest(story), cluster("c", state="Active"))
+    assert groups(beside)[1] == {"ml/on-a", "web/on-b"}
+    assert (where(beside)["ml/more"], where(beside)["web/more"]) == (("c",), ())
+
+
+def test_whose_turn_it_is_follows_from_what_they_have_who_stand_by() -> None:
+    """Two apps wait for a cluster that has room for one. The first by name is of a holder who has an app already."""
+    story = three(
+        rayservice("ml", "next", workers=2, cpu="7"), rayservice("zoo", "next", workers=2, cpu="7"), c="Cordoned"
+    )
+    story.capacity |= snapshot("c", "n1 24 64Gi 2")
+    beside = told(found_at_rest(story), cluster("c", state="Active"))
+    assert groups(beside)[1] == {"ml/on-a", "web/on-b"}
+    assert (where(beside)["ml/next"], where(beside)["zoo/next"]) == ((), ("c",))
+
+
+def test_room_of_a_job_that_stands_by_is_kept_for_who_has_waited_long() -> None:
+    """What is free on a is the big one's, once the jobs have ended, so that nobody else takes it."""
+    story = aged()
+    order = "select: {names: [small]}\nprecedence: 5\nplacement: {type: Ordered, order: [{names: [a]}, {}]}"
+    story.source |= cluster("c", state="Cordoned") | rayservice("web", "small", workers=2) | policy("order", order)
+    story.capacity |= snapshot("c", "n1 64 256Gi 2", at=story.now)
+    beside = told(found_at_rest(story), cluster("c", state="Active"))
+    assert groups(beside)[1] == {"jobs/job-0", "jobs/job-1"}
+    assert where(beside)["web/small"] == ("c",)
+
+
+def test_who_is_to_be_everywhere_does_not_stand_by() -> None:
+    story = three(policy("all", "select: {names: [agent]}\nprecedence: 7\nplacement: {copies: All}"), c="Cordoned")
+    story.source |= rayservice("zoo", "agent", workers=0, gpus=0)
+    beside = told(found_at_rest(story), cluster("c", state="Active"))
+    assert groups(beside) == ({"zoo/agent"}, {"ml/on-a", "web/on-b"})
+    assert where(beside)["zoo/agent"] == ("a", "b", "c")
+
+
+def test_who_has_left_a_cluster_does_not_stand_by_while_that_is_remembered() -> None:
+    """What a cluster had when it was lost may run there still, so it takes nothing new when it is back."""
+    story = three(c="Cordoned")
+    story.capacity |= snapshot("b", "n1 32 64Gi 4")
+    assert where(told(found_at_rest(story), LOST))["ml/on-a"] == ("b",)
+    story.source |= LOST | rayservice("zoo", "waits", workers=2)
+    beside = told(found_at_rest(story), cluster("a") | cluster("c"))
+    assert groups(beside) == ({"ml/on-a", "zoo/waits"}, {"web/on-b"})
+    assert where(beside)["zoo/waits"] == ("c",)
+
+
+# what is planned whole
+
+LOST = cluster("a", state="Lost")
+A = "clusters/a.yaml"
+PREEMPTS = policy("urgent", "select: {names: [urgent]}\nprecedence: 9\npreempts: LowerPriority\npriority: 5")
+WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "where somebody may send others away": (PREEMPTS, LOST),
+    "where somebody has consented to something": (approval("ml/on-a", "Move"), LOST),
+    "beside another field": ({}, cluster("a", state="Lost", region="r")),
+    "beside another label": ({}, cluster("a", state="Lost", labels="{tier: gold}")),
+    "beside an edit of an app": ({}, LOST | rayservice("ml", "on-a", workers=0)),
+    "beside a new file": ({}, LOST | rayservice("ml", "new", workers=0)),
+    "where nothing is said of a state": ({}, {A: f"# a\n{cluster('a')[A]}"}),
+    "where nothing happens": ({}, cluster("c", state="Cordoned")),
+    "of a cluster that is there twice": ({}, {A: f"{LOST[A]}---\n{LOST[A]}"}),
+    "where something else stands in the file": ({A: cluster("a")[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]},
+        {A: LOST[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("shaped", "edits"), WHOLE.values(), ids=WHOLE)
+def test_what_may_concern_others_is_planned_whole(shaped: Mapping[str, str], edits: Mapping[str, str]) -> None:
+    rest = found_at_rest(three(shaped))
+    assert rest.footing is not None
+    assert planned(rest, edits) is None
+
+
+@pytest.mark.parametrize("text", [LOST[A].replace("Lost", "Gone"), LOST[A].replace("Lost", "["), ""])
+def test_a_cluster_that_cannot_be_read_is_told_of_by_the_whole(text: str) -> None:
+    assert planned(found_at_rest(three()), {A: text}) is None
+
+
+def test_of_a_commit_that_does_not_count_the_whole_tells() -> None:
+    uncounted = Uncounted(commit="a" * 40, author="somebody", flaw=next(iter(Flaw)))
+    assert planned(found_at_rest(three()), LOST, uncounted=uncounted) is None
+
+
+def planned(rest: AtRest, edits: Mapping[str, str], *, uncounted: Uncounted | None = None) -> Hydration | None:
+    inputs = replace(rest.story, source={**rest.story.source, **edits}).inputs()
+    change = Change.between(rest.before.source, inputs.source)
+    assert rest.footing is not None
+    asked = replace(inputs, uncounted=uncounted)
+    return planned_beside(asked, change, rest.base, rest.footing, memo=rest.story.memory, ledgers=LedgerCache())
+
+
+# what they cost
+
+
+def lines_of_a_loss(number: int, *, standing: bool) -> int:
+    """Begun while a cluster is lost with one app, and so many are on another, who may be `standing` by."""
+    story = three()
+    story.capacity |= snapshot("b", f"n1 {16 + 10 * number} 4Ti 2")
+    for at in range(number):
+        story.source |= rayservice("web", f"app-{at:03}", gpus=0)
+    story.source |= policy("app", "select: {namespaces: [web]}\nprecedence: 3\nclusters: {names: [b]}")
+    rest = found_at_rest(story)
+    assert rest.footing is not None
+    rest.footing = rest.footing if standing else replace(rest.footing, standing=Standing({}))
+    found: list[Hydration] = []
+
+    def once() -> None:
+        beside = planned(rest, LOST)
+        assert beside is not None
+        found.append(beside)
+
+    lines = sum(counted(once).values())
+    assert {len(groups(beside)[1]) for beside in found} == {number + 1 if standing else 0}
+    return lines
+
+
+def test_who_stands_by_costs_a_fraction_of_what_he_would_if_he_were_read() -> None:
+    by, read = (
+        lines_of_a_loss(30, standing=standing) - lines_of_a_loss(10, standing=standing) for standing in (True, False)
+    )
+    assert 0 < by < read / 3, (by, read)
