@@ -39,7 +39,12 @@ _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,248}[A-Za-z0-9])?")
 
 def holder(group_id: str, tenant: str = "") -> str:
     """To whom the room is counted that a group takes: its tenant, by name, or its namespace where it has none."""
-    return f"Tenant/{tenant}" if tenant else group_id.partition("/")[0]
+    return f"Tenant/{tenant}" if tenant else namespace_of(group_id)
+
+
+def namespace_of(group_id: str) -> str:
+    """The namespace of a group's objects, which its id begins with."""
+    return group_id.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Group:
 
     @property
     def namespace(self) -> str:
-        return self.id.split("/")[0]
+        return namespace_of(self.id)
 
     @property
     def name(self) -> str:

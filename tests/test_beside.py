@@ -1,12 +1,13 @@
 """
-A plan beside all who stay says what the plan of the whole says, where clusters are given another state.
+A plan beside all who stay says what the plan of the whole says, where apps are written or edited, or clusters are given another state.
 
-The law is held over random fleets at rest: same decisions, commits, proposals, problems, numbers. Stories have who is read for it and who is not, what
-counts of those who are not, and what is planned whole.
+The law is held over random fleets at rest: same decisions, commits, proposals, problems, numbers, and the same comment on a pull request. Stories have who is
+read for it and who is not, what counts of those who are not, and what is planned whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,12 +22,13 @@ from gitplacer.inpart import planned_beside
 from gitplacer.inpart.standing import Standing
 from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.signers import Flaw, Uncounted
+from gitplacer.model.verdicts import NONE, OF_WAITING
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.source.edited import Change
 from gitplacer.telemetry.figures import figures, headroom
 from gitplacer.tree import differing_paths
-from tests.stories import Story, cluster, policy, rayjob, rayservice, snapshot
-from tests.test_inpart import PLATFORM, AtRest, running, settled, tenant
+from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.test_inpart import CONFIG, EDITS, PLATFORM, AtRest, comment, running, settled, tenant
 from tests.test_inpart import at_rest as found_at_rest
 from tests.test_order import aged
 from tests.test_relocation import approval
@@ -34,23 +36,27 @@ from tests.test_relocation import approval
 STATES = ["Active", "Cordoned", "Draining", "Lost"]
 
 
-def both(rest: AtRest, edits: Mapping[str, str]) -> tuple[Hydration | None, Hydration]:
-    """The plan of edits beside all who stay, and that of the whole."""
+def both(rest: AtRest, edits: Mapping[str, str], *, read: bool = False) -> tuple[Hydration | None, Hydration]:
+    """The plan of edits beside all who stay, and that of the whole; `read`: by a person, who is told more."""
     inputs = replace(rest.story, source={**rest.story.source, **edits}).inputs()
-    memo = rest.story.memory
-    whole = hydrate(inputs, memo=memo, with_candidates=False)
+    memo, asked = rest.story.memory, OF_WAITING if read else NONE
+    whole = hydrate(inputs, memo=memo, with_candidates=asked)
     if rest.footing is None:
         return None, whole
     change = Change.between(rest.before.source, inputs.source)
-    beside = planned_beside(inputs, change, rest.base, rest.footing, memo=memo, ledgers=LedgerCache())
+    beside = planned_beside(
+        inputs, change, rest.base, rest.footing, memo=memo, ledgers=LedgerCache(), with_candidates=asked
+    )
     return beside, whole
 
 
-def holds(beside: Hydration, whole: Hydration) -> None:
+def holds(rest: AtRest, beside: Hydration, whole: Hydration, *, read: bool = False) -> None:
     """The law. Who stands by may be known to have outgrown his cluster, which a pass that nobody reads does not ask."""
     kept, outgrown = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
-    told = [replace(d, finding=kept) if d.finding == outgrown else d for d in beside.view.plan.decisions]
-    assert told == list(whole.view.plan.decisions)
+    told = beside.view.plan.decisions
+    if not read:
+        told = tuple(replace(d, finding=kept) if d.finding == outgrown else d for d in told)
+    assert told == whole.view.plan.decisions
     assert beside.steps == whole.steps
     assert beside.proposals == whole.proposals
     assert beside.problems == whole.problems == beside.view.snapshot.problems
@@ -58,13 +64,15 @@ def holds(beside: Hydration, whole: Hydration) -> None:
     assert beside.view.changed_files == whole.view.changed_files
     assert figures(beside) == figures(whole)
     assert headroom(beside) == headroom(whole)
+    for redact in (False, True) if read else ():
+        assert comment(beside.view, rest.base, redact=redact) == comment(whole.view, rest.base, redact=redact)
 
 
 def told(rest: AtRest, edits: Mapping[str, str]) -> Hydration:
     """What is planned beside all who stay, which is as the whole would be."""
     beside, whole = both(rest, edits)
     assert beside is not None
-    holds(beside, whole)
+    holds(rest, beside, whole)
     return beside
 
 
@@ -130,30 +138,76 @@ def restated(rest: AtRest, lot: Random) -> dict[str, str]:
     return edits
 
 
+def written(rest: AtRest, lot: Random) -> dict[str, str]:
+    """An app that is new, or edited, in a namespace where mostly there are others; sometimes with what it refers to, or what selects it."""
+    space, name = f"ns-{lot.randrange(4)}", lot.choice(["new", "app-0", "app-1", "app-2"])
+    path, text = lot.choice([path for path in rest.story.source.items() if path[0].startswith("workloads/")])
+    match lot.choice(["new", "new", "new", "edited", "edited", "needs", "selects", "needed", "looks", "agent"]):
+        case "edited":
+            return {path: lot.choice(EDITS)(text, lot)}
+        case "needs":
+            edits = rayservice(space, name, workers=lot.randint(0, 2))
+            return {path: text.replace("image: ray", NEEDS) for path, text in edits.items()}
+        case "needed":
+            return {f"workloads/{space}/settings.yaml": CONFIG.replace("web", space)}
+        case "selects":
+            return {f"workloads/{space}/selects.yaml": SERVICE.format(space)}
+        case "looks":
+            edits = rayservice(space, name, workers=lot.randint(0, 2))
+            return {path: re.sub(r"containers:", f"{LOOKS}, containers:", text) for path, text in edits.items()}
+        case "agent":
+            return {f"workloads/{space}/agent.yaml": AGENT.format(space)}
+    make, cpu = lot.choice([rayjob, rayservice]), lot.choice(["1", "3", "7"])
+    return make(space, name, cpu=cpu, workers=lot.randint(0, 4))
+
+
+NEEDS = "image: ray, envFrom: [{configMapRef: {name: settings}}]"
+LOOKS = (
+    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+    "[{topologyKey: kubernetes.io/hostname, labelSelector: {}}]}}"
+)
+SERVICE = (
+    "apiVersion: v1\nkind: Service\nmetadata: {{name: selects, namespace: {}}}\n"
+    "spec: {{selector: {{ray.io/is-ray-node: 'yes'}}, ports: [{{port: 80}}]}}\n"
+)
+AGENT = (
+    "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: agent, namespace: {}}}\nspec:\n"
+    "  selector: {{matchLabels: {{app: agent}}}}\n  template:\n    metadata: {{labels: {{app: agent}}}}\n"
+    "    spec: {{containers: [{{name: main, image: agent, resources: {{requests: {{cpu: 100m, memory: 1Gi}}}}}}]}}\n"
+)
+
+
 def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
     counts: Counter[str] = Counter()
-    for seed in range(110):
+    for seed in range(70):
         lot = Random(seed)
         rest = at_rest(seed, lot)
-        for _ in range(3 if rest is not None else 0):
+        for number in range(4 if rest is not None else 0):
             assert rest is not None
-            beside, whole = both(rest, restated(rest, lot))
+            edits, read = restated(rest, lot) if number < 2 else {}, bool(number % 2)
+            if not edits or lot.random() < 0.2:
+                edits |= written(rest, lot)
+            beside, whole = both(rest, edits, read=read)
             if beside is None:
-                counts["nothing happens" if not whole.steps else "whole"] += 1
+                counts["whole"] += 1
                 continue
-            holds(beside, whole)
+            holds(rest, beside, whole, read=read)
             counts["beside"] += 1
+            counts["read"] += read
+            counts["new"] += bool(edits.keys() - rest.story.source.keys())
+            counts["something happens"] += bool(whole.steps)
             counts["beside others"] += any(beside.snapshot.bystanders.values())
             counts["where somebody has waited long"] += seed % 3 == 2
             counts.update(f"{d.action}" for d in whole.view.plan.decisions)
             counts["several leave"] += sum(d.action is Action.RELOCATE for d in whole.view.plan.decisions) > 1
-    assert counts["beside"] >= 80, counts
-    assert counts["beside others"] >= 40, counts
-    assert counts["whole"] <= 5, counts
-    assert counts["where somebody has waited long"] >= 25, counts
-    assert min(counts[action] for action in ("Relocate", "Wait", "Hold")) >= 30, counts
-    assert counts["Place"] >= 5, counts
-    assert counts["several leave"] >= 15, counts
+    assert counts["beside"] >= 180, counts
+    assert counts["beside others"] >= 80, counts
+    assert counts["whole"] <= counts["beside"] / 8, counts
+    assert counts["new"] >= 60 and counts["read"] >= 80, counts
+    assert counts["where somebody has waited long"] >= 40, counts
+    assert counts["something happens"] >= 70 and counts["several leave"] >= 4, counts
+    assert min(counts[action] for action in ("Relocate", "Place", "Wait", "Hold")) >= 20, counts
+    assert counts["Update"] >= 5, counts
 
 
 # who is read, and who is not
@@ -192,6 +246,39 @@ def test_who_leaves_and_who_waits_is_read_and_everybody_else_stands_by() -> None
     assert where(beside) == {"ml/on-a": ("c",), "web/on-b": ("b",), "zoo/huge": ()}
 
 
+def test_where_an_app_is_new_those_of_its_namespace_are_read_and_who_waits() -> None:
+    story = three(rayservice("zoo", "huge", workers=9), rayservice("web", "small", workers=0, gpus=0))
+    new = rayservice("web", "new", workers=2)
+    beside = told(found_at_rest(story), new)
+    assert groups(beside) == ({"web/on-b", "web/small", "web/new", "zoo/huge"}, {"ml/on-a"})
+    assert where(beside)["web/new"] == ("c",)
+    assert [step.subject for step in beside.steps] == ["Place web/new, let wait zoo/huge"]
+
+
+def test_what_is_wrong_with_a_new_app_is_told() -> None:
+    rest = found_at_rest(three())
+    (path, text), *_ = rayservice("zoo", "new").items()
+    beside = told(rest, {path: text.replace("image: ray", "image: ray, envFrom: [{configMapRef: {name: none}}]")})
+    assert {p.code for p in beside.problems if p.location.file == path} == {"MissingReference"}
+
+
+def test_text_that_is_edited_is_written() -> None:
+    path = "workloads/ml/on-a.yaml"
+    beside = told(found_at_rest(three()), {path: f"{three().source[path]}# more\n"})
+    assert [step.subject for step in beside.steps] == ["Update ml/on-a"]
+
+
+def test_an_edit_goes_beyond_a_quota_of_which_others_have_something_who_stand_by() -> None:
+    both = tenant("all", 'quota: {nvidia.com/gpu: "4"}')["tenants/all.yaml"]
+    both = both.replace("workloads/all", "workloads").replace("namespaces: [all]", 'namespaces: ["*"]')
+    story = three({"tenants/all.yaml": both})
+    story.capacity |= snapshot("a", "n1 64 256Gi 8")
+    edits = rayservice("ml", "on-a", workers=3) | rayservice("ml", "new", workers=0, gpus=0)
+    beside = told(found_at_rest(story), edits)
+    assert groups(beside)[1] == {"web/on-b"}
+    assert {d.group: d.finding.code for d in beside.view.plan.decisions}["ml/on-a"] is Reason.TENANT_QUOTA
+
+
 def test_a_quota_counts_who_stands_by() -> None:
     """Two apps wait for a cluster that opens. One is of a tenant who has as much as he may have already."""
     story = three(
@@ -205,9 +292,17 @@ def test_a_quota_counts_who_stands_by() -> None:
 
 
 def test_whose_turn_it_is_follows_from_what_they_have_who_stand_by() -> None:
-    """Two apps wait for a cluster that has room for one. The first by name is of a holder who has an app already."""
+    """Two apps wait for a cluster that has room for one. The first by name is of a tenant who has an app already."""
+    owners = (
+        tenant("ml", "priority: {max: 100}")
+        | tenant("web", "priority: {max: 100}")
+        | tenant("zoo", "priority: {max: 9}")
+    )
     story = three(
-        rayservice("ml", "next", workers=2, cpu="7"), rayservice("zoo", "next", workers=2, cpu="7"), c="Cordoned"
+        owners,
+        rayservice("ml", "next", workers=2, cpu="7"),
+        rayservice("zoo", "next", workers=2, cpu="7"),
+        c="Cordoned",
     )
     story.capacity |= snapshot("c", "n1 24 64Gi 2")
     beside = told(found_at_rest(story), cluster("c", state="Active"))
@@ -218,6 +313,9 @@ def test_whose_turn_it_is_follows_from_what_they_have_who_stand_by() -> None:
 def test_room_of_a_job_that_stands_by_is_kept_for_who_has_waited_long() -> None:
     """What is free on a is the big one's, once the jobs have ended, so that nobody else takes it."""
     story = aged()
+    (path, text), *_ = ((path, text) for path, text in story.capacity.items() if path == "a.yaml")
+    pods = ", pods: [{role: head, node: n1}, {role: worker/gpu, node: n1}]}"
+    story.capacity[path] = text.replace("phase: Running}", f"phase: Running{pods}")
     order = "select: {names: [small]}\nprecedence: 5\nplacement: {type: Ordered, order: [{names: [a]}, {}]}"
     story.source |= cluster("c", state="Cordoned") | rayservice("web", "small", workers=2) | policy("order", order)
     story.capacity |= snapshot("c", "n1 64 256Gi 2", at=story.now)
@@ -249,16 +347,29 @@ def test_who_has_left_a_cluster_does_not_stand_by_while_that_is_remembered() -> 
 
 LOST = cluster("a", state="Lost")
 A = "clusters/a.yaml"
+TELLS = FLEET.replace("{}", "{decisions: {into: c}}")
+MIXED = {
+    "clusters/b.yaml": cluster("b")["clusters/b.yaml"]
+    + "---\n"
+    + policy("q", "select: {names: [q]}")["policies/q.yaml"]
+}
+CAPI = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, namespace: ml}\nspec: {state: ok}\n"
+FOREIGN = {"workloads/ml/capi.yaml": CAPI}
+LOOKING = re.sub("containers:", f"{LOOKS}, containers:", rayservice("zoo", "new")["workloads/zoo/new.yaml"])
 PREEMPTS = policy("urgent", "select: {names: [urgent]}\nprecedence: 9\npreempts: LowerPriority\npriority: 5")
 WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "where somebody may send others away": (PREEMPTS, LOST),
     "where somebody has consented to something": (approval("ml/on-a", "Move"), LOST),
     "beside another field": ({}, cluster("a", state="Lost", region="r")),
     "beside another label": ({}, cluster("a", state="Lost", labels="{tier: gold}")),
-    "beside an edit of an app": ({}, LOST | rayservice("ml", "on-a", workers=0)),
-    "beside a new file": ({}, LOST | rayservice("ml", "new", workers=0)),
     "where nothing is said of a state": ({}, {A: f"# a\n{cluster('a')[A]}"}),
-    "where nothing happens": ({}, cluster("c", state="Cordoned")),
+    "where other tools are told who is where": ({"fleet.yaml": TELLS}, LOST),
+    "where a file of others holds more than a cluster": (MIXED, LOST),
+    "where a cluster of another kind is edited": (FOREIGN, {"workloads/ml/capi.yaml": CAPI.replace("ok", "bad")}),
+    "beside an app whose pods look at others": ({}, LOST | {"workloads/zoo/new.yaml": LOOKING}),
+    "beside a policy": ({}, LOST | policy("more", "select: {names: [more]}\nprecedence: 9")),
+    "beside what the platform has": (PLATFORM, {"platform/classes.yaml": PLATFORM["platform/classes.yaml"] + "# more\n"}),
+    "beside an object of no namespace": ({}, {"workloads/ml/class.yaml": PLATFORM["platform/classes.yaml"]}),
     "of a cluster that is there twice": ({}, {A: f"{LOST[A]}---\n{LOST[A]}"}),
     "where something else stands in the file": ({A: cluster("a")[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]},
         {A: LOST[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]}),
@@ -277,13 +388,32 @@ def test_a_cluster_that_cannot_be_read_is_told_of_by_the_whole(text: str) -> Non
     assert planned(found_at_rest(three()), {A: text}) is None
 
 
+def test_of_what_only_a_record_is_left_the_whole_tells() -> None:
+    story = three()
+    found_at_rest(story)
+    story.source["workloads/web/on-b.yaml"] = "kind: ["
+    assert planned(found_at_rest(story), LOST) is None
+
+
+def test_where_an_app_is_gone_the_whole_tells() -> None:
+    """Of its file, and of one of several in a file."""
+    path, two = "workloads/ml/on-a.yaml", three()
+    two.source[path] += "---\n" + rayservice("ml", "more", workers=0)["workloads/ml/more.yaml"]
+    rest = found_at_rest(two)
+    assert planned(rest, {path: three().source[path]}) is None
+    assert planned(rest, {}, gone=path) is None
+
+
 def test_of_a_commit_that_does_not_count_the_whole_tells() -> None:
     uncounted = Uncounted(commit="a" * 40, author="somebody", flaw=next(iter(Flaw)))
     assert planned(found_at_rest(three()), LOST, uncounted=uncounted) is None
 
 
-def planned(rest: AtRest, edits: Mapping[str, str], *, uncounted: Uncounted | None = None) -> Hydration | None:
-    inputs = replace(rest.story, source={**rest.story.source, **edits}).inputs()
+def planned(
+    rest: AtRest, edits: Mapping[str, str], *, uncounted: Uncounted | None = None, gone: str = ""
+) -> Hydration | None:
+    source = {path: text for path, text in {**rest.story.source, **edits}.items() if path != gone}
+    inputs = replace(rest.story, source=source).inputs()
     change = Change.between(rest.before.source, inputs.source)
     assert rest.footing is not None
     asked = replace(inputs, uncounted=uncounted)

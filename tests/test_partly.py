@@ -172,10 +172,27 @@ def test_text_between_two_of_them_is_written_without_planning(own: Rested, asked
     assert own.fleet.reconcile(24).tip is None, "a whole pass has nothing to add"
 
 
-WHOLE: dict[str, Edit] = {
+BESIDE_ALL: dict[str, Edit] = {
     "fewer workers": several(workers(0)),
     "pods of another shape": put(SHOP, "memory: 4Gi", "memory: 3Gi"),
     "another label": put(SHOP, "labels: {}", "labels: {tier: gold}"),
+    "an app more": lambda repo: (
+        (repo.folder / SHOP).with_name("more.yaml").write_text(rayservice("jobs", "more")["workloads/jobs/more.yaml"])
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", BESIDE_ALL.values(), ids=BESIDE_ALL)
+def test_what_concerns_a_namespace_is_planned_beside_all_who_stay_elsewhere(
+    own: Rested, asked: Asked, tmp_path: Path, capfd: pytest.CaptureFixture[str], edit: Edit
+) -> None:
+    edited(own, edit)
+    assert "Published" in as_the_whole(own, tmp_path, capfd, 20).out
+    assert asked.told == [True] and len(asked.read) == 1
+    assert "prod/api" not in asked.read[0] and "jobs/shop" in asked.read[0]
+
+
+WHOLE: dict[str, Edit] = {
     "a policy": several(image("2"), comment("policies/jobs.yaml")),
     "a snapshot": several(image("2"), comment("capacity/b.yaml")),
     "an app less": several(image("2"), lambda repo: (repo.folder / API).unlink()),
@@ -254,12 +271,12 @@ def test_the_controller_settles_what_it_has_published_so_that_the_next_push_is_p
         ("time", "Published", ""),
         ("settle", "Unchanged", ""),
         ("webhook", "Published", "Update prod/api"),  # behind which its part was planned, so nothing is to be settled
-        ("webhook", "Published", ""),  # an app more
+        ("webhook", "Published", ""),  # an app more, beside all who stay
         ("settle", "Unchanged", ""),
         ("webhook", "Published", "Update prod/api"),
         ("webhook", "Published", "Update prod/api"),
     ]
-    assert asked.told == [True, False, True, True]
+    assert asked.told == [True] * 4 and len(asked.read) == 1
 
 
 def test_the_controller_plans_a_loss_beside_all_who_stay(tmp_path: Path, asked: Asked) -> None:

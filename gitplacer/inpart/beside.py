@@ -1,8 +1,8 @@
 """
-A plan beside all who stay: where clusters are given another state, such as that one is lost, and nothing else is changed.
+A plan beside all who stay: of apps that are new or other than they were, or of clusters that are given another state, such as that one is lost.
 
-Who is on these clusters may leave them, and who waits may find room. Everybody else stays where he is, and holds his room there: that is all
-that the others have to know of him.
+Who is in the same namespaces, who is on these clusters and who waits is planned. Everybody else stays where he is, and holds his room there: that is all that
+the others have to know of him.
 """
 
 from __future__ import annotations
@@ -10,60 +10,85 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.comparison import Baseline
+from gitplacer.grouping import Group, namespace_of
 from gitplacer.hydrate import Hydration, hydrate
-from gitplacer.inpart.edits import restated_by
+from gitplacer.inpart.edits import Concern, concern_of
 from gitplacer.inpart.footing import Footing
 from gitplacer.inpart.part import Part, part_beside
-from gitplacer.inpart.planning import OF_OTHERS, decisions_with, is_written_by, told_of_others
+from gitplacer.inpart.planning import is_written_by, outgrown_beside
 from gitplacer.inputs import Inputs
-from gitplacer.kinds.record import RECORDS
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
 from gitplacer.problems import Problem, Rejected
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
 from gitplacer.tree import Changes, Tree, differing_paths
 
 
 def planned_beside(
-    inputs: Inputs, change: Change, base: Baseline, footing: Footing, *, memo: Memo, ledgers: LedgerCache
+    inputs: Inputs,
+    change: Change,
+    base: Baseline,
+    footing: Footing,
+    *,
+    memo: Memo,
+    ledgers: LedgerCache,
+    with_candidates: Verdicts | bool = False,
 ) -> Hydration | None:
     """
-    What a pass comes to on a source with a `change` that it did not have when `base` was planned from otherwise equal inputs and found nothing to do. Of
-    who stays its snapshot knows no more than what he holds. None where the whole has to be planned, as where nothing happens: then the fleet is at rest, and
-    it has to be known of everybody.
+    The plan of a source with a `change` that it did not have when `base` was planned from otherwise equal inputs and found nothing to do. Of
+    who stays its snapshot knows no more than what he holds. None where the whole has to be planned. `with_candidates` is as for `hydrate`.
     """
-    restated = restated_by(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else {}
-    part = part_beside(inputs, base, footing, restated) if restated else None
-    if part is None:
+    concern = concern_of(change, inputs.source, base.fleet, footing.unread, memo) if inputs.uncounted is None else None
+    part = part_beside(inputs, base, footing, concern) if concern is not None else None
+    if concern is None or part is None:
         return None
     try:
-        made = hydrate(part.inputs, memo=memo, ledgers=ledgers, with_candidates=False, bystanders=part.bystanders)
+        made = hydrate(
+            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, bystanders=part.bystanders
+        )
     except Rejected:
         return None  # which is to be told of the whole
-    return _whole(inputs, made, part, base) if _tells(made, part, base) else None
+    if not _tells(made, part, concern) or (with_candidates and outgrown_beside(made)):
+        return None
+    return _whole(inputs, made, part, concern, base)
 
 
-def _tells(made: Hydration, part: Part, base: Baseline) -> bool:
-    """Whether something happens, and to nobody else: no other is decided on, no file of one is written, and nothing is told for what others are."""
-    plan = made.view.plan
-    if not made.steps or made.view.sleepers or {d.group for d in plan.decisions} != part.known.keys():
+def _tells(made: Hydration, part: Part, concern: Concern) -> bool:
+    """Whether nobody else is concerned: no other is decided on, no file of one is written, and no pods look at those of others in another way than before."""
+    groups = made.snapshot.groups
+    decided = frozenset(decision.group for decision in made.view.plan.decisions)
+    if not decided <= groups.keys() or not {*map(namespace_of, decided - part.known.keys())} <= concern.namespaces:
         return False
-    if told_of_others(made.problems, part.files) != told_of_others(base.problems, part.files):
+    changed = [group for group in groups.values() if not concern.files.isdisjoint(_files(group))]
+    if any(_looks_at_pods(group, made.snapshot) for group in changed):
         return False
-    root = made.snapshot.source.own.fleet.spec.deployment.root
-    paths = differing_paths(part.inputs.deployment, made.tree)
-    return all(is_written_by(path, root, part, comes=True) for path in paths)
+    root, planned = made.snapshot.source.own.fleet.spec.deployment.root, replace(part, groups=decided)
+    spaces, paths = {*map(namespace_of, decided)}, differing_paths(part.inputs.deployment, made.tree)
+    return all(is_written_by(path, root, planned, namespaces=spaces) for path in paths)
 
 
-def _whole(inputs: Inputs, made: Hydration, part: Part, base: Baseline) -> Hydration:
+def _files(group: Group) -> set[str]:
+    return {member.path for member in (*group.members, *group.shared)}
+
+
+def _looks_at_pods(group: Group, snapshot: Snapshot) -> bool:
+    """Whether some pod of a group asks which others are where. Of pods at which nobody looks it is not known who they are."""
+    variants, clusters = snapshot.variants, snapshot.source.own.clusters.values()
+    gangs = [group.gang, *(variants.gang(group, cluster) for cluster in clusters if variants.any_on(cluster))]
+    return any(pods.shape.looks_at_pods for gang in gangs for pods in gang)
+
+
+def _whole(inputs: Inputs, made: Hydration, part: Part, concern: Concern, base: Baseline) -> Hydration:
     """The plan of the fleet, in which everybody else stays as he was known."""
-    problems = _problems(made, part, base)
-    tree = inputs.deployment.apply(
-        _changes(part.inputs.deployment, made.tree)
-    )  # at once: there may be a thousand steps
+    problems = _problems(made, part, concern, base)
+    # At once: there may be a thousand steps.
+    tree = inputs.deployment.apply(_changes(part.inputs.deployment, made.tree))
     snapshot = replace(made.view.snapshot, problems=problems, deployment=inputs.deployment)
-    plan = Plan(decisions_with(made, base), made.view.plan.sought)
+    decisions = {decision.group: decision for decision in (*base.decisions, *made.view.plan.decisions)}
+    plan = Plan(tuple(decisions[group] for group in sorted(decisions)), made.view.plan.sought)
     return replace(made, view=replace(made.view, snapshot=snapshot, plan=plan, tree=tree), problems=problems, tree=tree)
 
 
@@ -74,11 +99,9 @@ def _changes(before: Tree, after: Tree) -> Changes:
     return Changes(after.read_all(there), frozenset(paths) - set(there))
 
 
-def _problems(made: Hydration, part: Part, base: Baseline) -> tuple[Problem, ...]:
-    """What is wrong: with clusters and groups that were planned what is told of them now, but for what others are."""
-    mine = {*part.edited, *part.files, *(f"{RECORDS}/{group}.yaml" for group in part.groups)}
-
-    def is_new(problem: Problem) -> bool:
-        return problem.location.file in mine and problem.code not in OF_OTHERS
-
-    return tuple(sorted({*(p for p in base.problems if not is_new(p)), *filter(is_new, made.problems)}))
+def _problems(made: Hydration, part: Part, concern: Concern, base: Baseline) -> tuple[Problem, ...]:
+    """What is wrong: with what was planned what is told of it now."""
+    objects = (item for item in made.snapshot.source.objects if item.identity.namespace in concern.namespaces)
+    mine = {*concern.files, *part.files, *(item.path for item in objects)}
+    old = (problem for problem in base.problems if problem.location.file not in mine)
+    return tuple(sorted({*old, *(problem for problem in made.problems if problem.location.file in mine)}))

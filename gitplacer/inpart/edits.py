@@ -1,16 +1,23 @@
 """
-Edits that concern few: of manifests that take nothing away, so that what is placed by them holds, refers to and is what it was, and asks for no less; and
-of clusters that are to take others, or none, or that are lost.
+Edits that concern few: of manifests that take nothing away, so that what is placed by them holds, refers to and is what it was, and asks for no less. And
+whom others concern: what objects of a namespace are to each other is nothing to those of other namespaces, nor is the state of a cluster to who is on another,
+but for the room that there is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from gitplacer.source.edited import Change, EditedFile, read_both
+from gitplacer import pathglob
+from gitplacer.documents.parse import ParsedDocument
+from gitplacer.kinds import OWN_API_GROUP, TABLE
+from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.source.apigroups import api_group, is_cluster_scoped
+from gitplacer.source.edited import Change, EditedFile, read_both, read_new
 from gitplacer.source.files import Memo, is_read
+from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
 
@@ -20,33 +27,67 @@ def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) 
     The manifests that a change edits, if each takes nothing away; else none. Other files may change that are not read, unless they are among the
     `unread` in which words count.
     """
-    edited = _read(change, source, unread, memo)
-    return frozenset(edited) if all(map(takes_nothing_away, edited.values())) else frozenset()
-
-
-def restated_by(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> Mapping[str, frozenset[str]]:
-    """
-    The files of clusters that a change edits, each with the names of those of its clusters that have another state then, if that is all it says;
-    else none. Other files as above.
-    """
-    edited = _read(change, source, unread, memo)
-    found = {path: _restated(each) for path, each in edited.items()}
-    restated = {path: names for path, names in found.items() if names is not None}
-    return restated if restated.keys() == edited.keys() else {}
-
-
-def _read(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> Mapping[str, EditedFile]:
-    """What was read of the files that a change edits; of none where it does more than that."""
     before = change.texts(source)
     if before is None or not before.entries.keys().isdisjoint(unread):
-        return {}
-    return read_both(filter(is_read, before), before, source, memo) or {}
+        return frozenset()
+    edited = read_both(filter(is_read, before), before, source, memo)
+    if edited is None or not all(map(takes_nothing_away, edited.values())):
+        return frozenset()
+    return frozenset(edited)
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """
+    Whom a change concerns. `files` are those that are read; in some of them are clusters (`cluster_files`), of which `clusters` have another state then,
+    in the others objects of `namespaces`.
+    """
+
+    files: frozenset[str]
+    cluster_files: frozenset[str]
+    clusters: frozenset[str]
+    namespaces: frozenset[str]
+
+
+def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection[str], memo: Memo) -> Concern | None:
+    """
+    Whom a change of a fleet's source concerns that writes or edits manifests, or gives clusters another state; None where it does more than that, or takes a
+    file away. Other files may change as above.
+    """
+    before = change.texts_before(source)
+    if before is None or not change.entries.keys().isdisjoint(unread):
+        return None
+    paths = [path for path in change.entries if is_read(path)]
+    edited = read_both((path for path in paths if path in before), before, source, memo)
+    new = read_new((path for path in paths if path not in before), source, memo)
+    if edited is None or new is None:
+        return None
+    restated = {path: names for path, each in edited.items() if (names := _restated(each)) is not None}
+    namespaces: set[str] = set()
+    before_and_after = ((path, file) for path, each in edited.items() for file in (each.was, each.now))
+    for path, file in (*before_and_after, *new.items()):
+        there = [_namespace(document, path, spec) for document in file.parsed.documents if path not in restated]
+        if file.parsed.faults or "" in there:
+            return None
+        namespaces.update(there)
+    clusters = frozenset(name for names in restated.values() for name in names)
+    return Concern(frozenset(paths), frozenset(restated), clusters, frozenset(namespaces))
+
+
+def _namespace(document: ParsedDocument, path: str, spec: FleetSpec) -> str:
+    """That of an object; '' for one that is in none, that is no workload, or that may be one of ours."""
+    version, kind = map(str, document.says)
+    group = api_group(version)
+    if unit_of(spec, path) != WORKLOADS or group == OWN_API_GROUP or kind in TABLE or is_cluster_scoped(group, kind):
+        return ""
+    written = document.metadata.get("namespace") if isinstance(document.metadata, Mapping) else None
+    return str(written or pathglob.captured(spec.source.namespaces.from_path, path, "namespace") or "")
 
 
 def _restated(edited: EditedFile) -> frozenset[str] | None:
     """The clusters that have another state; None where a file has anything but clusters, or says more of one."""
     old, new = edited.was.parsed, edited.now.parsed
-    if old.faults or new.faults or len(old.documents) != len(new.documents):
+    if len(old.documents) != len(new.documents):
         return None
     found = set()
     for was, now in zip(old.documents, new.documents, strict=True):

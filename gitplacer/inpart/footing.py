@@ -32,8 +32,8 @@ class Footing:
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
     in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
     be there. `waiting` are those who wait, by id, with what commits say of them, and `standing` those who may stand by while others are planned.
-    `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, and nobody has
-    consented to anything.
+    `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
+    consented to anything, and no other tool is told where everybody is.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -91,7 +91,8 @@ def _is_plain(snapshot: Snapshot) -> bool:
 
 def _is_by_room(snapshot: Snapshot) -> bool:
     own = snapshot.source.own
-    return not own.approvals and not any(policy.spec.preempts != "Never" for policy in own.policies)
+    displaces = any(policy.spec.preempts != "Never" for policy in own.policies)
+    return not displaces and not own.approvals and own.fleet.spec.decisions is None
 
 
 def _cluster_files(snapshot: Snapshot) -> dict[str, str]:

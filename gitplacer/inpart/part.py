@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from gitplacer.comparison import Baseline
+from gitplacer.grouping import namespace_of
+from gitplacer.inpart.edits import Concern
 from gitplacer.inpart.footing import Footing
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import RECORDS
@@ -97,30 +99,30 @@ def part_of(
     )
 
 
-def part_beside(
-    inputs: Inputs, base: Baseline, footing: Footing, restated: Mapping[str, frozenset[str]]
-) -> Part | None:
+def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Concern) -> Part | None:
     """
-    All clusters, where some are `restated`, by file: those who are on these, who wait, and who may not stand by while others come and go. None
-    where that concerns more of those who stand by than the room beside them.
+    All clusters, with those whom a change concerns: who is on clusters that have another state, or in the namespaces; with those who wait, and those who may
+    not stand by while others come and go. None where somebody who stands by may be concerned by more than the room beside him.
     """
     known = {decision.group: decision for decision in base.decisions}
-    everywhere, away = footing.clusters.keys(), {name for names in restated.values() for name in names}
-    if not footing.by_room or base.states.keys() != everywhere or not restated.keys() <= {*footing.clusters.values()}:
+    everywhere = footing.clusters.keys()
+    if not footing.by_room or base.states.keys() != everywhere:
         return None
-    if (
-        not away
-        or not known.keys() <= footing.files.keys()
-        or any(d.claim and d.claim.displaced for d in known.values())
-    ):
+    if not concern.cluster_files <= {*footing.clusters.values()} or not (concern.clusters or concern.namespaces):
         return None
-    standing = footing.standing.on(everywhere - away)
-    may_stand = {group for group, decision in known.items() if _is_local(decision, standing)}
+    if not known.keys() <= footing.files.keys():
+        return None
+    standing = footing.standing.on(everywhere - concern.clusters)
+    may_stand = {
+        group
+        for group, decision in known.items()
+        if namespace_of(group) not in concern.namespaces and _is_local(decision, standing)
+    }
     apart = _by_themselves(may_stand, known.keys(), footing)
     inside = known.keys() - apart
     return Part(
         inputs=_cut(inputs, base, {path for group in apart for path in footing.files[group]}, everywhere, inside),
-        edited=frozenset(restated),
+        edited=concern.files,
         groups=frozenset(inside),
         files=frozenset(path for group in inside for path in footing.files[group]),
         resting={},

@@ -25,6 +25,7 @@ from gitplacer.model.workload import total_requests
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
 from gitplacer.problems import Problem, Rejected, Severity
+from gitplacer.render import namespace_file
 from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
@@ -111,21 +112,21 @@ def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
     if not all(_stays(found[group], known) for group, known in part.known.items() if group not in part.resting):
         return False
     wrong = {p for p in made.problems if p.severity is Severity.ERROR and p.location.file not in part.files}
-    if not wrong.issubset(base.problems):
-        return False
-    if told_of_others(made.problems, part.edited) != told_of_others(base.problems, part.edited):
+    if not wrong.issubset(base.problems) or _of_others(made.problems, part) != _of_others(base.problems, part):
         return False
     root = made.snapshot.source.own.fleet.spec.deployment.root
     return all(is_written_by(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))
 
 
-OF_OTHERS = frozenset({"MissingReference", "NamesakesCollide", "TooManyFaults"})
+_OF_OTHERS = frozenset({"MissingReference", "NamesakesCollide", "TooManyFaults"})
 """What is told of an object for what others are, or are not: of those that are not in the part as well."""
 
 
-def told_of_others(problems: Iterable[Problem], files: Collection[str]) -> Counter[tuple[str, str]]:
-    """How often such a problem is told of each of some files, whose objects refer to what they did and are named as they were."""
-    return Counter((p.location.file, p.code) for p in problems if p.code in OF_OTHERS and p.location.file in files)
+def _of_others(problems: Iterable[Problem], part: Part) -> Counter[tuple[str, str]]:
+    """How often such a problem is told of each edited file; these refer to what they did and are named as they were."""
+    return Counter(
+        (p.location.file, p.code) for p in problems if p.code in _OF_OTHERS and p.location.file in part.edited
+    )
 
 
 def _stays(decision: Decision, before: Decision) -> bool:
@@ -139,18 +140,20 @@ _LASTING = (
 )  # fmt: skip
 
 
-def is_written_by(path: str, root: str, part: Part, *, comes: bool = False) -> bool:
+def is_written_by(path: str, root: str, part: Part, *, namespaces: Collection[str] | None = None) -> bool:
     """
-    Whether a file of the deployment repo is one that the update of groups may write or, if one `comes` to a cluster, that: then
-    its namespace may be made there, and it may be kept for a while where it is on none.
+    Whether a file of the deployment repo is one that the update of groups may write or, where they come to clusters and `namespaces` are theirs, that: then
+    these may be made there, and what comes may be kept for a while where it is on no cluster.
     """
     if path.startswith(f"{root}/"):
         cluster, unit, *rest = path[len(root) + 1 :].split("/")
         written = rest == [SENTINEL] or (unit == WORKLOADS and "/".join(rest[:2]) in part.groups)
-        return (written or (comes and unit == PLATFORM)) and cluster in part.clusters
-    if comes and path.startswith(f"{BETWEEN}/"):
-        return "/".join(path.split("/")[1:3]) in part.groups
-    return path == METADATA or path in {f"{RECORDS}/{group}.yaml" for group in part.groups}
+        made = unit == PLATFORM and any("/".join(rest) == namespace_file(name) for name in namespaces or ())
+        return (written or made) and cluster in part.clusters
+    top, _, below = path.partition("/")
+    if top == BETWEEN and namespaces is not None:
+        return "/".join(below.split("/")[:2]) in part.groups
+    return path == METADATA or (top == RECORDS and below.removesuffix(".yaml") in part.groups)
 
 
 def _is_within_quotas(asked: Mapping[str, Counter[str]], footing: Footing) -> bool:

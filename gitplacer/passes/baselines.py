@@ -18,10 +18,10 @@ from functools import partial
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part
+from gitplacer.inpart import Footing, InPart, footing_of, planned_beside, planned_in_part
 from gitplacer.model.decision import Action, Decision, Finding, Reason
 from gitplacer.model.horizon import Horizon
-from gitplacer.model.verdicts import OUTGROWN
+from gitplacer.model.verdicts import OUTGROWN, Verdicts
 from gitplacer.passes.basekeys import base_at, base_key, keep_base
 from gitplacer.passes.seats import ledgers_beside
 from gitplacer.passes.sparsely import pickled
@@ -109,6 +109,15 @@ class BasePlan:
             return None
         change = Change.between(self._source(), self._inputs.source)
         return planned_in_part(self._inputs, change, self._known, self._footing, memo=self._memo, ledgers=self._ledgers)
+
+    def changed_beside(self, asked: Verdicts) -> Hydration | None:
+        """The plan of the inputs themselves, made of those whom it concerns in which they differ from such a base, beside all who stay; None as above."""
+        if self._known is None or self._footing is None:
+            return None
+        change, ledgers = Change.between(self._source(), self._inputs.source), self._ledgers
+        return planned_beside(
+            self._inputs, change, self._known, self._footing, memo=self._memo, ledgers=ledgers, with_candidates=asked
+        )
 
     def close(self) -> None:
         """Plan no further."""

@@ -89,6 +89,10 @@ class Against:
         found = self._plan.changed_in_part() if self._plan is not None else None
         return (found.hydration, replace(self._base, plan=found.base)) if found is not None else None
 
+    def beside(self, asked: Verdicts) -> Hydration | None:
+        """The plan of the source made beside all who stay whatever it changes; None where the whole has to be planned."""
+        return self._plan.changed_beside(asked) if self._plan is not None else None
+
 
 @contextlib.contextmanager
 def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Against]:
@@ -112,28 +116,33 @@ def base_of(settings: Settings, looked: Looked, rev: str) -> Iterator[Against]:
 
 def hydrated_against(looked: Looked, against: Against, *, whole: bool = False) -> tuple[Hydration, Base]:
     """
-    The source planned, and what it is held against. Where the part of the fleet that its change touches tells of the whole, that is all that is
-    planned, unless the `whole` is to be told.
+    The source planned, and what it is held against. Where the part of the fleet that its change touches tells of the whole, or those whom it concerns
+    beside all who stay, that is all that is planned, unless the `whole` is to be told.
     """
     in_part = against.in_part() if not whole else None
-    return in_part if in_part is not None else (_whole_against(looked, against), against.base)
+    return in_part if in_part is not None else (_told_against(looked, against, whole=whole), against.base)
 
 
-def _whole_against(looked: Looked, against: Against) -> Hydration:
+def _told_against(looked: Looked, against: Against, *, whole: bool) -> Hydration:
     """
-    The whole, with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
+    The plan with every cluster's verdict on the groups that wait because of the change, for whoever tells of no others. Those
     that wait at the base too and wait otherwise with the change are known only then, and it is planned again for them. While the base is still
     being planned those count that waited already when their records were written.
     """
-    guessed = None if against.is_known else _hydrated(looked, Verdicts(waiting=True, new=True))
+
+    def planned(asked: Verdicts) -> Hydration:
+        beside = against.beside(asked) if not whole else None
+        return beside if beside is not None else _hydrated(looked, asked)
+
+    guessed = None if against.is_known else planned(Verdicts(waiting=True, new=True))
     before = against.base.plan
     known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()
-    made = _hydrated(looked, Verdicts(waiting=True, but=known)) if guessed is None else guessed
+    made = planned(Verdicts(waiting=True, but=known)) if guessed is None else guessed
     waiting = frozenset(d.group for d in made.view.plan.decisions if waits(d))
     both = known & waiting
     otherwise = both & compare(before, made.view).differences.keys() if before is not None and both else frozenset()
     if otherwise or (guessed is not None and any(_waited(made, group) for group in waiting - known)):
-        return _hydrated(looked, Verdicts(waiting=True, but=known - otherwise))
+        return planned(Verdicts(waiting=True, but=known - otherwise))
     return made if guessed is None else _with_nothing_said(made, known)
 
 

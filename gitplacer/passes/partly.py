@@ -5,8 +5,8 @@ In a fleet at rest of which a pass has kept the plan, an edit that takes nothing
 image, arguments, more pods of the shapes that are there. What is published is what a whole pass would publish. Behind it the part is planned once more: if
 nothing is left to do, the fleet is at rest again, and its plan is kept for the next edit.
 
-Where clusters are given another state, such as that one is lost, who leaves them and who waits is planned beside all who stay elsewhere. That is carried out
-as a whole pass is, and the next one is whole.
+New apps, other edits, and what becomes of clusters that are given another state, such as that one is lost, are planned beside all who stay. That is carried
+out as a whole pass is, and the next one is whole.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def planned_partly(
     inputs, repository = work.inputs, work.source.repository
     assert inputs.commit is not None and repository is not None
     change = changed_since(rest, work, folder)
-    if change.texts(inputs.source) is None:
+    if change.texts_before(inputs.source) is None:
         return None
     place = place_of(work.deployment, folder)
     key = base_key(inputs, repository.tree_id(rest.source, folder))
@@ -52,7 +52,9 @@ def planned_partly(
     )  # as a pass asks
     step = step_of(found, base) if found is not None else None
     if found is None:
-        return planned_beside(inputs, change, base, kept.footing, memo=memo, ledgers=known)
+        made = planned_beside(inputs, change, base, kept.footing, memo=memo, ledgers=known)
+        # Where nothing happens the fleet is at rest, and the pass that finds it so has to know of everybody.
+        return made if made is not None and made.steps else None
     if step is None:
         return None
     said = Quiet(inputs.now, None, found.hydration.problems, standing(found.hydration.view.plan))

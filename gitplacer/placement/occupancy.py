@@ -251,9 +251,6 @@ class Occupancy:
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""
-        bystander = self._bystander(group_id, cluster)
-        if bystander is not None:
-            return bystander.holds.finished
         entry, record = self._pass.entry(group_id, cluster), self._pass.record(group_id)
         if not self._releases(self._pass.groups.get(group_id)):
             return False

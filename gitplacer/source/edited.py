@@ -36,13 +36,19 @@ class Change:
         What was changed as it was before, where all that is are texts that are still there, and few. Else None; also where the source is so large that some
         of its files may not count (`shares`).
         """
+        before = self.texts_before(source)
+        return before if before is not None and before.entries.keys() == self.entries.keys() else None
+
+    def texts_before(self, source: Tree) -> Tree | None:
+        """The same where some may be new, of which nothing was there before."""
         if len(self.entries) > MOST_FILES or sum(entry.size for entry in source.entries.values()) > MOST.size:
             return None
         before = {}
         for path, (was, now) in self.entries.items():
-            if was is None or now is None or was.mode != now.mode or not was.is_text:
+            if now is None or not now.is_text or (was is not None and was.mode != now.mode):
                 return None
-            before[path] = was
+            if was is not None:
+                before[path] = was
         return Tree(before, self.blobs)
 
 
@@ -52,6 +58,15 @@ class EditedFile:
 
     was: ReadFile
     now: ReadFile
+
+
+def read_new(paths: Iterable[str], source: Tree, memo: Memo) -> Mapping[str, ReadFile] | None:
+    """What was read of some files of a source, by path; None where one of them cannot be read."""
+    wanted = list(paths)
+    read_documents(source, wanted, memo)
+    found = memo.recall(source.entries[path].oid for path in wanted)
+    read = {path: found.get(source.entries[path].oid) for path in wanted}
+    return {path: file for path, file in read.items() if file is not None} if None not in read.values() else None
 
 
 def read_both(paths: Iterable[str], before: Tree, source: Tree, memo: Memo) -> Mapping[str, EditedFile] | None:
