@@ -91,6 +91,12 @@ class Fleet:
             file.write_text(replaced(text) if replaced else text + f"# edit {self.edits}\n")
         generate.commit(self.source, f"Edit {self.edits}")
 
+    def add(self, file: Path, text: str) -> None:
+        """Write a file that is new and commit."""
+        self.edits += 1
+        file.write_text(text)
+        generate.commit(self.source, f"Edit {self.edits}")
+
     @contextmanager
     def undone(self) -> Iterator[None]:
         """What is committed to the source meanwhile is taken back by one more commit: tips never go back, which passes would refuse."""

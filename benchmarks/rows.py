@@ -86,12 +86,35 @@ def watch(fleet: Fleet, size: Size) -> Sample:
 
 
 def lost(fleet: Fleet, size: Size) -> Sample:
-    """The cluster that has the most; each of its services that can move is a commit that renames."""
+    """
+    The cluster that has the most, of a fleet of which a pass has found that it is at rest, and before that where none has; each of its services that can move is a
+    commit that renames.
+    """
     file = fleet.source / "clusters" / f"{HUB}.yaml"
+
+    def lose(trial: Fleet) -> Sample:
+        return _published(trial, lambda: trial.edit([file], lambda text: f"{text}  state: Lost\n"))
+
     with fleet.undone(), fleet.aside() as trial:
+        whole = lose(trial)
+    with fleet.undone(), fleet.aside() as trial:
+        trial.reconcile()
         before = trial.commits()
-        sample = _published(trial, lambda: trial.edit([file], lambda text: f"{text}  state: Lost\n"))
-        return Sample(sample.spent, sample.floor, (("commits", trial.commits() - before),))
+        sample = lose(trial)
+        more = ("commits", trial.commits() - before), ("seconds where nobody is known to stay", whole.spent.seconds)
+        return Sample(sample.spent, sample.floor, more)
+
+
+def new(fleet: Fleet, size: Size) -> Sample:
+    """An app more, which is like another but for its name, in a fleet of which a pass has found that it is at rest."""
+    like = fleet.jobs()[0]
+    file = like.with_name("app-new.yaml")
+    with fleet.undone(), fleet.aside() as trial:
+        trial.reconcile()
+        text = like.read_text().replace(like.stem, file.stem)
+        sample = _published(trial, lambda: trial.add(file, text))
+        file.unlink()
+        return sample
 
 
 def pull_request(fleet: Fleet, size: Size) -> Sample:
@@ -130,6 +153,7 @@ ROWS: dict[str, tuple[str, Row]] = {
     "same": ("nothing changed, new process", same),
     "one": ("one manifest changed, new process", one),
     "watch": ("one manifest changed, in --watch", watch),
+    "new": ("one app more, new process", new),
     "lost": ("one cluster lost: a commit for each relocation, one push", lost),
     "pull-request": (f"pull-request plan of a change to {CHANGED_FILES} files", pull_request),
     "verdicts": ("plan as JSON, every cluster's verdict on every group", every_verdict),

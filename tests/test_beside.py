@@ -30,7 +30,7 @@ from gitplacer.tree import differing_paths
 from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_inpart import CONFIG, EDITS, PLATFORM, AtRest, comment, running, settled, tenant
 from tests.test_inpart import at_rest as found_at_rest
-from tests.test_order import aged
+from tests.test_order import aged, job, reported
 from tests.test_relocation import approval
 
 STATES = ["Active", "Cordoned", "Draining", "Lost"]
@@ -279,6 +279,19 @@ def test_an_edit_goes_beyond_a_quota_of_which_others_have_something_who_stand_by
     assert {d.group: d.finding.code for d in beside.view.plan.decisions}["ml/on-a"] is Reason.TENANT_QUOTA
 
 
+def test_where_who_stands_by_finds_no_room_any_more_a_reader_is_told_by_the_whole() -> None:
+    """Who came first may have what his manifest asks for now. A pass that nobody reads says nothing of others."""
+    story = Story.of(policy("any", "select: {}"), cluster("a"), capacity=snapshot("a", "n1 16 64Gi 2"))
+    for space in ("ml", "web"):
+        story.source |= rayservice(space, "app", workers=1)
+        story.run()
+    rest, edits = found_at_rest(story), rayservice("ml", "app", workers=2)
+    beside, whole = both(rest, edits, read=True)
+    assert beside is None
+    assert {d.group: d.finding.code for d in whole.view.plan.decisions}["web/app"] is Reason.OUTGROWN
+    assert groups(told(rest, edits)) == ({"ml/app"}, {"web/app"})
+
+
 def test_a_quota_counts_who_stands_by() -> None:
     """Two apps wait for a cluster that opens. One is of a tenant who has as much as he may have already."""
     story = three(
@@ -324,6 +337,23 @@ def test_room_of_a_job_that_stands_by_is_kept_for_who_has_waited_long() -> None:
     assert where(beside)["web/small"] == ("c",)
 
 
+def test_a_job_that_came_later_is_not_waited_for() -> None:
+    """The big one waits for the old one. Who came since took what neither needs, and of that nothing is left."""
+    room = "n1 64 256Gi 6"
+    story = Story.of(cluster("a"), cluster("c"), policy("any", "select: {}"), capacity=snapshot("a", room))
+    for apps in (rayservice("web", "stays", workers=1) | job("old", 2), job("big", 4)):
+        story.source |= apps
+        story.run()
+    story.now += timedelta(hours=1)
+    for apps in ({}, job("young", 1), job("late", 1)):
+        story.source |= apps
+        reported(story, {"jobs/old": "Running"}, room)
+        story.run()
+    beside = told(found_at_rest(story), cluster("c", state="Cordoned"))
+    assert groups(beside)[1] == {"web/stays", "jobs/old", "jobs/young"}
+    assert where(beside)["jobs/late"] == ()
+
+
 def test_who_is_to_be_everywhere_does_not_stand_by() -> None:
     story = three(policy("all", "select: {names: [agent]}\nprecedence: 7\nplacement: {copies: All}"), c="Cordoned")
     story.source |= rayservice("zoo", "agent", workers=0, gpus=0)
@@ -349,7 +379,7 @@ LOST = cluster("a", state="Lost")
 A = "clusters/a.yaml"
 TELLS = FLEET.replace("{}", "{decisions: {into: c}}")
 MIXED = {
-    "clusters/b.yaml": cluster("b")["clusters/b.yaml"]
+    "clusters/c.yaml": cluster("c")["clusters/c.yaml"]
     + "---\n"
     + policy("q", "select: {names: [q]}")["policies/q.yaml"]
 }
@@ -388,6 +418,14 @@ def test_a_cluster_that_cannot_be_read_is_told_of_by_the_whole(text: str) -> Non
     assert planned(found_at_rest(three()), {A: text}) is None
 
 
+def test_where_a_file_of_somebody_who_stays_would_be_another_the_whole_tells() -> None:
+    """Whatever else is known: what tells other tools where he is would be taken back."""
+    rest = found_at_rest(three({"fleet.yaml": TELLS}))
+    assert rest.footing is not None
+    rest.footing = replace(rest.footing, by_room=True)
+    assert planned(rest, LOST) is None
+
+
 def test_of_what_only_a_record_is_left_the_whole_tells() -> None:
     story = three()
     found_at_rest(story)
@@ -395,9 +433,10 @@ def test_of_what_only_a_record_is_left_the_whole_tells() -> None:
     assert planned(found_at_rest(story), LOST) is None
 
 
-def test_where_an_app_is_gone_the_whole_tells() -> None:
-    """Of its file, and of one of several in a file."""
-    path, two = "workloads/ml/on-a.yaml", three()
+@pytest.mark.parametrize("guards", ["{}", "{guards: {removals: {max: 0}}}"], ids=["goes", "is held"])
+def test_where_an_app_is_gone_the_whole_tells(guards: str) -> None:
+    """Of its file, and of one of several in a file. How many may go depends on how many there are."""
+    path, two = "workloads/ml/on-a.yaml", three({"fleet.yaml": FLEET.replace("{}", guards)})
     two.source[path] += "---\n" + rayservice("ml", "more", workers=0)["workloads/ml/more.yaml"]
     rest = found_at_rest(two)
     assert planned(rest, {path: three().source[path]}) is None

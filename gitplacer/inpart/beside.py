@@ -60,7 +60,7 @@ def _tells(made: Hydration, part: Part, concern: Concern) -> bool:
     """Whether nobody else is concerned: no other is decided on, no file of one is written, and no pods look at those of others in another way than before."""
     groups = made.snapshot.groups
     decided = frozenset(decision.group for decision in made.view.plan.decisions)
-    if not decided <= groups.keys() or not {*map(namespace_of, decided - part.known.keys())} <= concern.namespaces:
+    if not decided <= groups.keys():
         return False
     changed = [group for group in groups.values() if not concern.files.isdisjoint(_files(group))]
     if any(_looks_at_pods(group, made.snapshot) for group in changed):
