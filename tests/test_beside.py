@@ -25,6 +25,7 @@ from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.model.verdicts import NONE, OF_WAITING
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.remedies import few
 from gitplacer.source.edited import Change
 from gitplacer.telemetry.figures import figures, headroom
 from gitplacer.tree import differing_paths
@@ -254,6 +255,14 @@ def test_where_an_app_is_new_those_of_its_namespace_are_read_and_who_waits() -> 
     assert groups(beside) == ({"web/on-b", "web/small", "web/new", "zoo/huge"}, {"ml/on-a"})
     assert where(beside)["web/new"] == ("c",)
     assert [step.subject for step in beside.steps] == ["Place web/new, let wait zoo/huge"]
+
+
+def test_as_many_remedies_are_tried_as_for_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial is a plan of the whole."""
+    monkeypatch.setattr(few, "_WORK", 12)
+    beside, whole = both(found_at_rest(three()), rayservice("zoo", "huge", workers=9), read=True)
+    assert beside is not None and len(beside.snapshot.groups) < len(whole.snapshot.groups)
+    assert few.few_trials(beside) == few.few_trials(whole) == 1
 
 
 def test_what_is_wrong_with_a_new_app_is_told() -> None:

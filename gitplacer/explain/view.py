@@ -50,6 +50,11 @@ class PlanView:
     def clusters(self) -> Mapping[str, Cluster]:
         return self.snapshot.source.own.clusters
 
+    @property
+    def size(self) -> int:
+        """How much work one more plan of the fleet is: its groups times its clusters, at least 1. The snapshot may not have all of the groups."""
+        return max(1, len(self.plan.decisions) * len(self.clusters))
+
     def decision(self, group_id: str) -> Decision:
         """Raises NoSuchGroup."""
         found = next((d for d in self.plan.decisions if d.group == group_id), None)

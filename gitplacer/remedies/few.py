@@ -27,8 +27,7 @@ _MOST = 10
 
 def few_trials(hydration: Hydration) -> int:
     """How many plans may be made for each of a few groups where nobody says otherwise; none in a large fleet."""
-    snapshot = hydration.snapshot
-    return min(_MOST, _WORK // max(1, len(snapshot.groups) * len(snapshot.source.own.clusters)))
+    return min(_MOST, _WORK // hydration.view.size)
 
 
 def few_remedies(

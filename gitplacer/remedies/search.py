@@ -43,8 +43,7 @@ _OPENING = (
 
 def usual_trials(hydration: Hydration) -> int:
     """How many plans may be made for one group where nobody says otherwise: the larger the fleet, the fewer."""
-    snapshot = hydration.snapshot
-    return max(_FEWEST, min(_MOST, _WORK // max(1, len(snapshot.groups) * len(snapshot.source.own.clusters))))
+    return max(_FEWEST, min(_MOST, _WORK // hydration.view.size))
 
 
 class OutOfTrials(Exception):
