@@ -396,6 +396,8 @@ MIXED = {
 CAPI = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, namespace: ml}\nspec: {state: ok}\n"
 FOREIGN = {"platform/capi.yaml": CAPI}
 LOOKING = re.sub("containers:", f"{LOOKS}, containers:", rayservice("zoo", "new")["workloads/zoo/new.yaml"])
+NAMELESS = {"clusters/d.yaml": "kind: Cluster\nspec: {state: Lost}\n"}
+NAMELESS_TOO = {"clusters/d.yaml": "kind: Cluster\nmetadata: {name: [d]}\nspec: {state: Lost}\n"}
 PREEMPTS = policy("urgent", "select: {names: [urgent]}\nprecedence: 9\npreempts: LowerPriority\npriority: 5")
 WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "where somebody may send others away": (PREEMPTS, LOST),
@@ -410,6 +412,8 @@ WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "beside a policy": ({}, LOST | policy("more", "select: {names: [more]}\nprecedence: 9")),
     "beside what the platform has": (PLATFORM, {"platform/classes.yaml": PLATFORM["platform/classes.yaml"] + "# more\n"}),
     "beside an object of no namespace": ({}, {"workloads/ml/class.yaml": PLATFORM["platform/classes.yaml"]}),
+    "where a cluster has no name": (NAMELESS, {"clusters/d.yaml": NAMELESS["clusters/d.yaml"].replace("Lost", "Active")}),
+    "where a cluster's name is none": (NAMELESS_TOO, {"clusters/d.yaml": NAMELESS_TOO["clusters/d.yaml"].replace("Lost", "Active")}),
     "of a cluster that is there twice": ({}, {A: f"{LOST[A]}---\n{LOST[A]}"}),
     "where something else stands in the file": ({A: cluster("a")[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]},
         {A: LOST[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]}),

@@ -95,7 +95,7 @@ def _restated(edited: EditedFile) -> frozenset[str] | None:
         if was.value.get("kind") != "Cluster" or repr(rest) != repr(other_rest):
             return None
         if repr(state) != repr(other):
-            found.add(str(now.value["metadata"]["name"]))
+            found.add(str(now.metadata.get("name")) if isinstance(now.metadata, Mapping) else "")
     return frozenset(found)
 
 
