@@ -86,8 +86,8 @@ RULES = [
     "select: {}\nplacement: {copies: 2}",
     "select: {}\nplacement: {copies: All}",
     "select: {}\nplacement: {accept: TightFit}",
-    "select: {}\nrelocation: {mode: Never}",
-    "select: {}\nrelocation: {mode: Manual}",
+    "select: {}\nrelocation: {when: {ClusterLost: Never}}",
+    "select: {}\nrelocation: {when: {ClusterLost: Manual, ClusterDraining: Manual}}",
     "select: {}\nrelocation: {runningJobs: Restart}",
     "select: {}\nrelocation: {strategy: Surge}",
     "select: {}\nrelocation: {runningJobs: Restart, strategy: RemoveFirst}",
@@ -300,6 +300,13 @@ def test_where_who_stands_by_finds_no_room_any_more_a_reader_is_told_by_the_whol
     assert beside is None
     assert {d.group: d.finding.code for d in whole.view.plan.decisions}["web/app"] is Reason.OUTGROWN
     assert groups(told(rest, edits)) == ({"ml/app"}, {"web/app"})
+
+
+def test_a_move_that_waits_for_consent_is_proposed_beside_all_who_stay() -> None:
+    manual = policy("p-a", "select: {names: [on-a]}\nprecedence: 5\nrelocation: {when: {ClusterDraining: Manual}}")
+    beside = told(found_at_rest(three(manual)), cluster("a", state="Draining"))
+    assert groups(beside) == ({"ml/on-a"}, {"web/on-b"})
+    assert [step.relocation.after for step in beside.proposals if step.relocation is not None] == [("c",)]
 
 
 def test_a_quota_counts_who_stands_by() -> None:

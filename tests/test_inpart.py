@@ -168,7 +168,7 @@ RULES = [
     "select: {}\nplacement: {admission: Immediate}",
     "select: {}\nplacement: {copies: 2}",
     "select: {}\nplacement: {accept: TightFit}",
-    "select: {}\nrelocation: {mode: Never}",
+    "select: {}\nrelocation: {when: {NotEligible: Never}}",
     "select: {}\nplacement: {copies: All}",
     "select: {}\npreempts: LowerPriority\npriority: 5",
 ]
