@@ -16,7 +16,7 @@ from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.source.apigroups import api_group, is_cluster_scoped
 from gitplacer.source.edited import Change, EditedFile, read_both, read_new
-from gitplacer.source.files import Memo, is_read
+from gitplacer.source.files import Memo, ReadFile, is_read
 from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
@@ -51,8 +51,8 @@ class Concern:
 
 def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection[str], memo: Memo) -> Concern | None:
     """
-    Whom a change of a fleet's source concerns that writes or edits manifests, or gives clusters another state; None where it does more than that, or takes a
-    file away. Other files may change as above.
+    Whom a change of a fleet's source concerns that writes or edits manifests, or gives clusters another state; None where it does more than that, takes a
+    file or an object away, or has pods that look at others, which may be anywhere. Other files may change as above.
     """
     before = change.texts_before(source)
     if before is None or not change.entries.keys().isdisjoint(unread):
@@ -63,6 +63,10 @@ def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection
     if edited is None or new is None:
         return None
     restated = {path: names for path, each in edited.items() if (names := _restated(each)) is not None}
+    if not all(_names(each.was) <= _names(each.now) for each in edited.values()):
+        return None
+    if any(_looks_at_pods(file) for file in (*(each.now for each in edited.values()), *new.values())):
+        return None
     namespaces: set[str] = set()
     before_and_after = ((path, file) for path, each in edited.items() for file in (each.was, each.now))
     for path, file in (*before_and_after, *new.items()):
@@ -74,13 +78,30 @@ def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection
     return Concern(frozenset(paths), frozenset(restated), clusters, frozenset(namespaces))
 
 
+def _names(file: ReadFile) -> set[str]:
+    """Who its objects are, in words that are equal where they are the same."""
+    return {
+        repr((document.says, _written(document, "namespace"), _written(document, "name")))
+        for document in file.parsed.documents
+    }
+
+
+def _written(document: ParsedDocument, key: str) -> object:
+    """What the metadata of a document say, if they are any."""
+    return document.metadata.get(key) if isinstance(document.metadata, Mapping) else None
+
+
+def _looks_at_pods(file: ReadFile) -> bool:
+    return any(role.shape.looks_at_pods for facts in file.facts for role in facts.roles)
+
+
 def _namespace(document: ParsedDocument, path: str, spec: FleetSpec) -> str:
     """That of an object; '' for one that is in none, that is no workload, or that may be one of ours."""
     version, kind = map(str, document.says)
     group = api_group(version)
     if unit_of(spec, path) != WORKLOADS or group == OWN_API_GROUP or kind in TABLE or is_cluster_scoped(group, kind):
         return ""
-    written = document.metadata.get("namespace") if isinstance(document.metadata, Mapping) else None
+    written = _written(document, "namespace")
     return str(written or pathglob.captured(spec.source.namespaces.from_path, path, "namespace") or "")
 
 
@@ -95,7 +116,7 @@ def _restated(edited: EditedFile) -> frozenset[str] | None:
         if was.value.get("kind") != "Cluster" or repr(rest) != repr(other_rest):
             return None
         if repr(state) != repr(other):
-            found.add(str(now.metadata.get("name")) if isinstance(now.metadata, Mapping) else "")
+            found.add(str(_written(now, "name")))
     return frozenset(found)
 
 
