@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
+from gitplacer.explain import PlanView
 from gitplacer.formats.markdown import marker
 from gitplacer.passes import baselines
 from gitplacer.remedies.few import few_trials
@@ -220,8 +221,9 @@ def test_what_would_place_a_group_that_waits_is_shown_in_every_format_and_to_no_
 
 def test_a_large_fleet_is_not_planned_again_for_what_waits() -> None:
     def fleet_of(groups: int, clusters: int) -> Any:
-        own = SimpleNamespace(clusters=range(clusters))
-        return SimpleNamespace(snapshot=SimpleNamespace(groups=range(groups), source=SimpleNamespace(own=own)))
+        view: Any = SimpleNamespace(plan=SimpleNamespace(decisions=range(groups)), clusters=range(clusters))
+        view.size = cast(Any, PlanView).size.fget(view)
+        return SimpleNamespace(view=view)
 
     assert [few_trials(fleet_of(*size)) for size in ((0, 0), (14, 7), (100, 20), (10_000, 200))] == [10, 10, 3, 0]
 
