@@ -137,7 +137,8 @@ def reconcile_unless_quiet(
 ) -> Outcome | Spared | Rewritten:
     """
     The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing, or the part of
-    the fleet that they concern; then `doubts` is asked instead of `consent`. Nor is everybody planned where all that has changed are the states of clusters.
+    the fleet that they concern; then `doubts` is asked instead of `consent`. Nor is everybody planned where apps are new or
+    edited, or clusters have other states, and others stay.
     """
     memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
 
