@@ -182,3 +182,10 @@ def differing_paths(old: Tree, new: Tree) -> list[str]:
     """Paths that were added, removed or changed, sorted. Reads no bytes."""
     paths = old.entries.keys() | new.entries.keys()
     return sorted(path for path in paths if old.entries.get(path) != new.entries.get(path))
+
+
+def changes_between(old: Tree, new: Tree) -> Changes:
+    """What makes one tree of another. Reads the files that are written."""
+    paths = differing_paths(old, new)
+    there = [path for path in paths if path in new]
+    return Changes(new.read_all(there), frozenset(paths) - set(there))

@@ -24,7 +24,7 @@ from gitplacer.problems import Problem, Rejected
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
-from gitplacer.tree import Changes, Tree, differing_paths
+from gitplacer.tree import changes_between, differing_paths
 
 
 def planned_beside(
@@ -85,18 +85,11 @@ def _whole(inputs: Inputs, made: Hydration, part: Part, concern: Concern, base: 
     """The plan of the fleet, in which everybody else stays as he was known."""
     problems = _problems(made, part, concern, base)
     # At once: there may be a thousand steps.
-    tree = inputs.deployment.apply(_changes(part.inputs.deployment, made.tree))
+    tree = inputs.deployment.apply(changes_between(part.inputs.deployment, made.tree))
     snapshot = replace(made.view.snapshot, problems=problems, deployment=inputs.deployment)
     decisions = {decision.group: decision for decision in (*base.decisions, *made.view.plan.decisions)}
     plan = Plan(tuple(decisions[group] for group in sorted(decisions)), made.view.plan.sought)
     return replace(made, view=replace(made.view, snapshot=snapshot, plan=plan, tree=tree), problems=problems, tree=tree)
-
-
-def _changes(before: Tree, after: Tree) -> Changes:
-    """What is other in a tree than in the one before."""
-    paths = differing_paths(before, after)
-    there = [path for path in paths if path in after]
-    return Changes(after.read_all(there), frozenset(paths) - set(there))
 
 
 def _problems(made: Hydration, part: Part, concern: Concern, base: Baseline) -> tuple[Problem, ...]:

@@ -29,7 +29,7 @@ from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.runners.meanwhile import Meanwhile
 from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
-from gitplacer.tree import Changes, Tree, differing_paths
+from gitplacer.tree import Changes, Tree, changes_between
 
 FEWEST = 500
 """Files of a source from which on its plan takes longer than a process takes to start, and to tell of it."""
@@ -144,9 +144,7 @@ def _made(inputs: Inputs, source: Callable[[], Tree], memo: Memo, ledgers: Ledge
     asked = replace(inputs, source=source(), uncounted=None, now=horizon.now)
     made = hydrate(asked, memo=memo, ledgers=ledgers, with_candidates=OUTGROWN)
     found = Baseline.of(made.view)
-    others = differing_paths(inputs.deployment, found.tree)
-    there = [path for path in others if path in found.tree]
-    changes = Changes(found.tree.read_all(there), frozenset(others) - set(there))
+    changes = changes_between(inputs.deployment, found.tree)
     bare = replace(found, tree=Tree())
     # An instant that is itself in what was pickled has lost the horizon by then.
     text = _kept(asked, made, bare, horizon, ledgers, knows_outgrown=True) if not made.steps else b""

@@ -224,15 +224,15 @@ def _unplanned(
     doubts: Misgivings,
 ) -> Outcome | Spared | Rewritten | None:
     """A pass that plans nothing, or a part; None where the whole fleet has to be planned."""
-    touch = _partly(work, settings, memo, None)
-    if touch is None:
+    planned = _partly(work, settings, memo, None)
+    if planned is None:
         return None
-    if not isinstance(touch, Touch):
-        return _to_settle(_carried_out(touch, work, settings, memo, progress, consent), work)
-    if touch.changes:
-        return _rewritten(work, touch, settings, memo, progress, doubts)
-    found = _spared(work, touch.quiet, settings, doubts)
-    touch.landed(found.tip)
+    if not isinstance(planned, Touch):
+        return _to_settle(_carried_out(planned, work, settings, memo, progress, consent), work)
+    if planned.changes:
+        return _rewritten(work, planned, settings, memo, progress, doubts)
+    found = _spared(work, planned.quiet, settings, doubts)
+    planned.landed(found.tip)
     memo.save()
     return found
 
