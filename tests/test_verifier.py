@@ -129,7 +129,7 @@ class Witness:
         shared = self._pass
         assert shared is not None
         return Site(
-            shared.clusters[name], self._snapshots[name], gang_of=lambda g: shared._gang_as_written(g, name),
+            shared.clusters[name], self._snapshots[name], gang_of=lambda g: shared.rosters.on(g, name),
             held=ledger.seats(), closed=ledger.closed,
         )  # fmt: skip
 

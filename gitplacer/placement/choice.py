@@ -403,7 +403,7 @@ class Choice:
 
     def _prospects(self, group: Group, policy: PlacementPolicy, line: Line) -> Prospects:
         """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
-        same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
+        same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
         open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
         gang = self._pass.gangs[group.id]
         return self._books.prospects(gang, line.numbers, line.liked, line.asleep, fortunate, open_=open_)
@@ -415,7 +415,7 @@ class Choice:
         much those come first that need none. A proof is looked for everywhere, since what has none now has none later in this pass, and
         is never asked again; last where it is unlikely.
         """
-        same, fortunate = self._pass.gang_anywhere(group.id), self._lucky(policy)
+        same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
         soon: list[int] = []
         breaks = 0
         for number, broken in prospects.best:
@@ -467,7 +467,7 @@ class Choice:
         self, group: Group, line: Line, open_: Mask, offered: Collection[str]
     ) -> Iterator[tuple[str, Packing]]:
         """Those of some clusters that are open and have room for a group now, but those that were offered, until it was tried on enough."""
-        refused, same, seen = self.tries.refused[group.id], self._pass.gang_anywhere(group.id), set(offered)
+        refused, same, seen = self.tries.refused[group.id], self._pass.rosters.anywhere(group.id), set(offered)
         if self._is_done_with(group, seen):
             return
         for name in self._in_order(self._pass.gangs[group.id], line.only(open_)):

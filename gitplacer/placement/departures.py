@@ -84,7 +84,7 @@ class Departures:
         them, all of it goes, in one commit. Workers elsewhere are not what must not start twice.
         """
         leaving = self._leaving(group, policy, triggers)
-        home = self._pass.home(group.id)
+        home = self._pass.rosters.home(group.id)
         moves_home = home is None or home.name in triggers
         stops = self._stopped(leaving)
         if not moves_home:

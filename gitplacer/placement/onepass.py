@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -26,7 +25,7 @@ from gitplacer.model.bystander import Bystander
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodShape, Roster, total_requests
+from gitplacer.model.workload import Gang, Roster, total_requests
 from gitplacer.placement.books import Books
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
@@ -49,11 +48,11 @@ from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.nomination import Nominations
-from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.queued import Waits, no_queue
+from gitplacer.placement.rosters import Rosters
 from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.seating import Seats
 from gitplacer.placement.ties import held_with, ties, torn_singletons
@@ -127,11 +126,6 @@ class Pass:
         self._hold_together()
         self.kept |= held_removals(snapshot, (r for r in self.orphans.values() if r.id not in self.kept))
         self._hold_together()
-        self.gangs: dict[str, Gang] = {group_id: group.gang for group_id, group in self.groups.items()}
-        for group_id in (*self.held, *self.orphans):
-            record = self.records.get(group_id) or self.orphans.get(group_id)
-            if record is not None:
-                self.gangs[group_id] = self._deployed(record, group_id)
         self.overlaps = Overlaps(snapshot, edits, self.held)
         self.proceeding: dict[tuple[str, str], Reason] = {}
         """Groups whose edit goes on in this pass on a cluster where it does not fit, and why they do not move."""
@@ -146,10 +140,9 @@ class Pass:
         self.recounted: list[tuple[str, str]] = []
         """(group, cluster) whose counts were changed in this pass, in order."""
         self._counts_before = dict(self.counts)
-        self._counted = {group_id for group_id, _ in self.counts}
-        self._same: dict[Gang, Roster] = {}
-        self._shapes: dict[PodShape, PodShape] = {}
-        self.gangs = {group_id: self._known(group_id, gang) for group_id, gang in self.gangs.items()}
+        known = {**self.orphans, **{group_id: r for group_id, r in self.records.items() if r is not None}}
+        self.rosters = Rosters(snapshot, known, self.held, self.counts, self.roles, self.overlaps)
+        self.gangs = self.rosters.written
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
         gone = self.orphans.keys() - self.kept.keys()  # their records go in this pass, and what they remember
@@ -223,8 +216,7 @@ class Pass:
         if self._opened_before is not None:
             return self._opened_before
         s = self.snapshot
-        gangs = [*self.gangs.values(), *self._other_gangs()]
-        columns = Columns.of(s.capacity.values(), self.clusters.values(), gangs)
+        columns = Columns.of(s.capacity.values(), self.clusters.values(), self.rosters.all())
         opened = {n: self._ledgers.opened(self._opening(n, capacity, columns)) for n, capacity in s.capacity.items()}
         return Books(opened, columns)
 
@@ -234,24 +226,10 @@ class Pass:
             cluster=self.clusters[name],
             snapshot=capacity,
             columns=columns,
-            gangs={group.name: self._gang_seen(group.name, name) for group in capacity.groups},
+            gangs={group.name: self.rosters.seen_on(group.name, name) for group in capacity.groups},
             slice_topology=self.snapshot.profiles[name].slice_topology,
             now=self.snapshot.now,
         )
-
-    @cached_property
-    def _onlookers(self) -> Onlookers:
-        return Onlookers([*self.gangs.values(), *self._other_gangs()], self.snapshot.capacity.values())
-
-    def _other_gangs(self) -> Iterator[Gang]:
-        """
-        The pods of all groups where they may be others than in the source: on some clusters, or while an update runs; and those of who stands by.
-        """
-        for there in self.snapshot.bystanders.values():
-            yield from (bystander.holds.gang for bystander in there.values())
-        yield from (self._gang_as_written(g, name) for name in sorted(self._differing) for g in self.groups)
-        for overlap in self.overlaps.all.values():
-            yield from (overlap.base, overlap.beside)
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -322,7 +300,7 @@ class Pass:
     def count(self, group_id: str, name: str, counts: Counts) -> None:
         """Give the objects of a group other counts on a cluster, from now on: what it asks for there is that many pods."""
         self.counts[group_id, name] = counts
-        self._counted.add(group_id)
+        self.rosters.recounted(group_id)
         self._requests.pop((group_id, name), None)
         self.recounted.append((group_id, name))
 
@@ -347,11 +325,6 @@ class Pass:
         """What some clusters have of a group, where it spans several."""
         return {name: role for name in names if (role := self.roles.get((group_id, name)))}
 
-    def home(self, group_id: str) -> Cluster | None:
-        """The cluster with the head of a group that spans several."""
-        names = (name for (other, name), role in self.roles.items() if other == group_id and role == "Home")
-        return next((self.clusters[name] for name in sorted(names) if name in self.clusters), None)
-
     def is_recounted(self, group_id: str, names: Iterable[str]) -> bool:
         """Whether the objects of a group have other counts on some clusters than before this pass."""
         keys = [(group_id, name) for name in names]
@@ -372,11 +345,11 @@ class Pass:
     def deployed_requests(self, group_id: str, name: str) -> Resources:
         """What the pods of a group ask for together as it is deployed on a cluster; nothing where it is not."""
         record = self.record(group_id)
-        return Resources() if record is None else total_requests(self._deployed(record, group_id, name))
+        return Resources() if record is None else total_requests(self.rosters.deployed(record, group_id, name))
 
     def gang_on(self, group_id: str, name: str) -> Gang:
         """The pods of a group on a cluster, those that run on every node counted."""
-        return self._on_nodes(self._gang_there(group_id, name), name)
+        return self._on_nodes(self.rosters.on(group_id, name), name)
 
     def overlap(self, group_id: str, name: str) -> Overlap | None:
         """The old and new pods of a group on a cluster. What comes to span clusters in this pass gets no more pods there by its edit."""
@@ -391,88 +364,32 @@ class Pass:
         overlap = self.overlap(group_id, name)
         if overlap is None:
             return self.gang_on(group_id, name)
-        return self._on_nodes(self._known(group_id, overlap.base), name)
+        return self._on_nodes(self.rosters.known(group_id, overlap.base), name)
 
     def beside(self, group_id: str, name: str) -> Gang:
         """The pods that come beside those, until the update is done."""
         overlap = self.overlap(group_id, name)
-        return () if overlap is None else self._known(group_id, overlap.beside)
+        return () if overlap is None else self.rosters.known(group_id, overlap.beside)
 
     def _on_nodes(self, gang: Gang, name: str) -> Gang:
         if Roster.of(gang).per_node and name in self.books:
             gang = self.books[name].on_each_node(gang)
-        return self._one(gang)
-
-    def _gang_there(self, group_id: str, name: str) -> Gang:
-        """The pods of a group on a cluster, with the labels that anybody looks at."""
-        gang = self._gang_as_written(group_id, name)
-        return gang if gang is self.gangs.get(group_id) else self._known(group_id, gang)
-
-    def _gang_seen(self, group_id: str, name: str) -> Gang:
-        """The pods that a cluster may show of a group: old ones and new ones, while an update is judged or runs."""
-        bystander = self.bystanders(name).get(group_id)
-        if bystander is not None:
-            return bystander.holds.gang
-        overlap = self.overlap(group_id, name)
-        return (
-            self._gang_there(group_id, name)
-            if overlap is None
-            else self._known(group_id, (*overlap.base, *overlap.beside))
-        )
-
-    def _known(self, group_id: str, gang: Gang) -> Gang:
-        """A gang with the labels that anybody looks at, as the one object that is equal to it."""
-        seen = self._onlookers.seen(gang, group_id.partition("/")[0])
-        return self._one(seen)
-
-    def _one(self, gang: Gang) -> Roster:
-        """The one object that equals a gang; equal shapes in it are one as well, so that they are compared once."""
-        found = gang if isinstance(gang, Roster) else self._same.get(gang)
-        if found is None:
-            sets = (replace(pods, shape=self._shapes.setdefault(pods.shape, pods.shape)) for pods in gang)
-            found = self._same[gang] = Roster(sets)
-        return found
-
-    def gang_anywhere(self, group_id: str) -> Gang | None:
-        """The gang that a group is on every cluster; None if that is not known without a look at each."""
-        written = self.gangs.get(group_id, ())
-        may_differ = self._differing or group_id in self._counted or Roster.of(written).per_node
-        return None if may_differ or group_id not in self.groups or group_id in self.held else written
+        return self.rosters.one(gang)
 
     def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
         """The gangs that a group is on some clusters, each with those on which it is that one."""
-        written = self.gangs.get(group_id, ())
-        by_gang = {id(written): (written, list[str]())}
-        is_as_written = group_id in self.groups and group_id not in self.held and not Roster.of(written).per_node
+        if not self.rosters.written[group_id].per_node:
+            return self.rosters.by_gang(group_id, names)
+        found: dict[int, tuple[Gang, list[str]]] = {}
         for name in names:
-            plain = is_as_written and name not in self._differing and (group_id, name) not in self.counts
-            gang = written if plain else self.gang_on(group_id, name)
-            by_gang.setdefault(id(gang), (gang, []))[1].append(name)
-        return by_gang.values()
+            gang = self.gang_on(group_id, name)
+            found.setdefault(id(gang), (gang, []))[1].append(name)
+        return found.values()
 
     @cached_property
     def _differing(self) -> frozenset[str]:
-        """The clusters on which some object may have other pods than it is written with."""
+        """The clusters on which some object may be another than it is written."""
         return frozenset(c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c))
-
-    def _gang_as_written(self, group_id: str, name: str) -> Gang:
-        """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
-        group, cluster = self.groups.get(group_id), self.clusters.get(name)
-        if group is None or group_id in self.held:
-            record = self.record(group_id)
-            return self.gangs.get(group_id, ()) if record is None else self._deployed(record, group_id, name)
-        counts = self.counts.get((group_id, name), AS_WRITTEN)
-        if cluster is not None and self.roles.get((group_id, name)) == "Remote":
-            home = self.home(group_id)
-            return () if home is None else self.snapshot.spans.gang(group, home, cluster, counts)
-        if cluster is None or not (counts or name in self._differing):
-            return self.gangs.get(group_id, ())
-        return self.snapshot.variants.gang(group, cluster, counts)
-
-    def _deployed(self, record: PlacementRecord, group_id: str, name: str | None = None) -> Gang:
-        """The pods of what is deployed of a group that is held or gone, on a cluster or on the first that has it."""
-        group = self.groups.get(group_id)
-        return self.snapshot.deployed.gang(record, group.policy if group else None, name)
 
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         if group.id in self.nominations.left:  # most fleets have none: this is asked for each tenant and cluster

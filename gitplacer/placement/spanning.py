@@ -180,7 +180,7 @@ class Spanning:
 
     def _home(self, group: Group, here: Sequence[str]) -> Cluster | None:
         if self.spreads(group.id, here):
-            return self._pass.home(group.id)
+            return self._pass.rosters.home(group.id)
         return self._pass.clusters.get(here[0]) if len(here) == 1 else None
 
     def _grew(self, group: Group, home: Cluster) -> bool:
