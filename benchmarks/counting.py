@@ -18,7 +18,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +39,18 @@ SHARE = 0.0005
 START = Size(8, 5, 40)
 BLUEPRINTS = 12
 COPIES = (1, 2, 4)
+HEADER = "apiVersion: gitplacer.dev/v1alpha1\n"
+_OVERRIDE = f"""\
+{HEADER}kind: OverridePolicy
+metadata: {{name: larger-heads}}
+spec:
+  select: {{kinds: [RayJob]}}
+  clusters: {{matchLabels: {{class: research}}}}
+  overrides:
+  - {{path: /spec/rayClusterSpec/headGroupSpec/template/spec/containers/0/resources/requests/memory, value: 70Gi}}
+  - {{path: /spec/rayClusterSpec/headGroupSpec/template/spec/containers/0/resources/limits/memory, value: 70Gi}}
+"""
+_SIDECAR = "  profile: {kuberay: {version: 1.5.0, headSidecars: [{name: logs, requests: {cpu: 100m}}]}}\n"
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
 _MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant"
@@ -102,6 +114,30 @@ def counted(work: Callable[[], object]) -> Counts:
     return told
 
 
+def _unlike(files: dict[str, str]) -> dict[str, str]:
+    """Some clusters where objects are changed by an OverridePolicy, and others on which their heads get a sidecar."""
+    sidecar = {
+        path: text + _SIDECAR
+        for path, text in files.items()
+        if path.startswith("clusters/") and "provider: gce" in text
+    }
+    return {**files, **sidecar, "policies/larger-heads.yaml": _OVERRIDE}
+
+
+def _closed(files: dict[str, str]) -> dict[str, str]:
+    """Clusters that take nothing new."""
+    closed = {path: f"{text}  state: Cordoned\n" for path, text in files.items() if path.startswith("clusters/")}
+    return {**files, **closed}
+
+
+TRAITS: Mapping[str, Callable[[dict[str, str]], dict[str, str]]] = {
+    "": dict,
+    "clusters unlike": _unlike,
+    "clusters closed": _closed,
+}
+"""What else may be said of a fleet, and where that stands."""
+
+
 def copied(size: Size, copies: int) -> dict[str, str]:
     """
     A fleet in which every cluster, tenant and gang of a small one is there some times. The gangs of a copy may use its clusters alone, so each
@@ -124,9 +160,9 @@ def _named(text: str, copy: int) -> str:
     return _NAME.sub(rf"\g<1>{copy}-\g<2>", text)
 
 
-def passes(size: Size, copies: int) -> Iterator[tuple[str, Callable[[], object]]]:
+def passes(size: Size, copies: int, trait: str = "") -> Iterator[tuple[str, Callable[[], object]]]:
     """What is counted: the pass from nothing, and one on what it made, in which nothing changes."""
-    source = Tree.of({path: text.encode() for path, text in copied(size, copies).items()})
+    source = Tree.of({path: text.encode() for path, text in TRAITS[trait](copied(size, copies)).items()})
 
     def done(deployment: Tree) -> Hydration:
         commit = SourceCommit(id="1" * 40, author="A <a@b>", date="2026-01-02T03:04:05+00:00", subject="A fleet")
@@ -143,18 +179,20 @@ def passes(size: Size, copies: int) -> Iterator[tuple[str, Callable[[], object]]
         return hydrate(given, with_candidates=False)
 
     made: list[Hydration] = []
-    yield "cold", lambda: made.append(done(Tree()))
-    yield "nothing changed", lambda: done(made[0].tree)
+    beside = f", {trait}" if trait else ""
+    yield f"cold{beside}", lambda: made.append(done(Tree()))
+    yield f"nothing changed{beside}", lambda: done(made[0].tree)
 
 
-def counted_at(size: Size, copies: Sequence[int] = COPIES) -> dict[str, list[Counts]]:
+def counted_at(size: Size, copies: Sequence[int] = COPIES, traits: Iterable[str] = TRAITS) -> dict[str, list[Counts]]:
     """Of each pass, the operations with so many copies of a fleet."""
-    for _, work in passes(size, 1):
-        work()  # what is made once in a process is made now
     found: dict[str, list[Counts]] = {}
-    for number in copies:
-        for name, work in passes(size, number):
-            found.setdefault(name, []).append(counted(work))
+    for trait in traits:
+        for _, work in passes(size, 1, trait):
+            work()  # what is made once in a process is made now
+        for number in copies:
+            for name, work in passes(size, number, trait):
+                found.setdefault(name, []).append(counted(work))
     return found
 
 

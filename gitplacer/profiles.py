@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import TypeVar
 
 from gitplacer.documents import Document, parse
@@ -115,6 +116,11 @@ class ClusterProfile:
     def changes_sizes(self) -> bool:
         """Whether pods meet anything there that they would not meet on a cluster of which nothing is known."""
         return any(around != USUAL for around in (self._anywhere, *self._by_namespace.values()))
+
+    @property
+    def meetings(self) -> tuple[tuple[str, Surroundings], ...]:
+        """What pods meet, by namespace, and at last in all others: two clusters of which this is equal add the same to each."""
+        return (*sorted(self._by_namespace.items(), key=itemgetter(0)), ("", self._anywhere))
 
     @cached_property
     def _anywhere(self) -> Surroundings:

@@ -41,6 +41,8 @@ Overriding = tuple[tuple[str, Edits], ...]
 """What overrides an object, by `Kind/name` in the order in which it does, with the edits it makes."""
 
 _NOTHING = object()
+_AS_WRITTEN: tuple[object, ...] = ((), (), "", ())
+"""What clusters have of policies, overrides, queues and surroundings on which nothing differs."""
 
 
 class Variants:
@@ -56,9 +58,11 @@ class Variants:
         self._policies = source.own.overrides
         self._profiles = profiles
         self._on: dict[str, Sequence[OverridePolicy]] = {}
-        self._edits: dict[tuple[int, str], Overriding] = {}
+        self._likeness: dict[str, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {_AS_WRITTEN: 0}
+        self._edits: dict[tuple[int, int], Overriding] = {}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
-        self._facts: dict[tuple[int, str | Surroundings, Counts], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
+        self._facts: dict[tuple[int, int | Surroundings, Counts], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
 
     def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
         """
@@ -84,7 +88,7 @@ class Variants:
         return tuple(edit for _, edits in self._overriding(member, cluster) for edit in edits)
 
     def _overriding(self, member: SourceObject, cluster: Cluster) -> Overriding:
-        key = (id(member), cluster.name)
+        key = (id(member), self.likeness(cluster))
         if key not in self._edits:
             found = [
                 (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
@@ -114,7 +118,7 @@ class Variants:
             return member.facts, ()
         key = (
             id(member),
-            cluster.name if edits else around,
+            self.likeness(cluster) if edits else around,
             counts.of_member(member.identity) if edits else AS_WRITTEN,
         )
         if key not in self._facts:
@@ -177,9 +181,24 @@ class Variants:
 
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
-        profile = self._profiles[cluster.name]
-        edited = bool(self._policies or cluster.spec.overrides) or cluster.name in self._managers
-        return edited or profile.changes_sizes or profile.binds_volumes
+        return bool(self.likeness(cluster)) or self._profiles[cluster.name].binds_volumes
+
+    def likeness(self, cluster: Cluster) -> int:
+        """
+        A number that clusters have in common on which every object of equal counts is the same, but for where its volumes let it be; 0
+        where all are as they are written. There are a few, where there are thousands of clusters.
+        """
+        known = self._likeness.get(cluster.name)
+        if known is None:
+            profile = self._profiles[cluster.name]
+            key = (
+                tuple(policy.name for policy in self._policies_on(cluster)),
+                tuple(map(repr, cluster.spec.overrides)),  # a value may be anything
+                cluster.name if cluster.name in self._managers else "",
+                profile.meetings if profile.changes_sizes else (),
+            )
+            known = self._likeness[cluster.name] = self._numbers.setdefault(key, len(self._numbers))
+        return known
 
     def around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""

@@ -70,6 +70,8 @@ class Books:
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
         self._sliceless: dict[str, Mask] = {}
+        self.written: list[str] = []
+        """The clusters whose ledger was written to, one after another, for whoever keeps sums over them."""
         self.doubts = Doubts(self._numbers)
         self.pods_coming: Counts = np.array([ledger.coming.pods for ledger in self._ledgers.values()], dtype=np.int64)
         """By number, how many pods were promised room on a cluster and are not seen there yet."""
@@ -79,7 +81,7 @@ class Books:
         twin = copy.copy(self)
         twin._ledgers = dict(self._ledgers)
         twin._survey = self._survey.copy()
-        twin._promised = dict(self._promised)
+        twin._promised, twin.written = dict(self._promised), list[str]()
         twin.doubts, twin.pods_coming = self.doubts.copy(), self.pods_coming.copy()
         twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
         self._shared, twin._shared = set(self._ledgers), set(self._ledgers)
@@ -347,6 +349,7 @@ class Books:
         """A ledger was written to; if only some machines may have changed, it is these."""
         ledger, number = self._ledgers[name], self._numbers[name]
         self._survey.update(number, ledger, machines)
+        self.written.append(name)
         self.pods_coming[number] = ledger.coming.pods
         if ledger.coming.pods > MANY:
             self._busy.add(number)

@@ -12,12 +12,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 from gitplacer.model.decision import Finding, Reason, Spending
-from gitplacer.placement.autoscalers.cost import billionths, total
+from gitplacer.placement.autoscalers.cost import GRAIN, billionths, total
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.pack import Packing, Shortfall
+
+Sort = tuple[str, float | None]
+"""A type of machines, and the price of one in an hour where that is known."""
+
+
+@dataclass(slots=True)
+class _Account:
+    """
+    What a payer pays for on each cluster where that is anything, in billionths, and on all together. `seen` says up to where it is known what was written to
+    books; -1 before anybody has looked.
+    """
+
+    by_cluster: dict[str, int] = field(default_factory=dict)
+    whole: int = 0
+    seen: int = -1
 
 
 class Budgets:
@@ -31,6 +47,7 @@ class Budgets:
         self._payer_of = payer_of
         self._of_tenants = of_tenants
         self._machines: dict[tuple[str, str], tuple[Ledger, int, Mapping[str, frozenset[int]]]] = {}
+        self._accounts: dict[str, _Account] = {}
 
     def affordable(
         self,
@@ -57,22 +74,37 @@ class Budgets:
 
     def spent(self, payer: str) -> float:
         """What the machines of a payer's groups cost in an hour as the books stand, as far as their prices are known."""
-        charged = [self._spent(payer, name, (), {}) for name in self._books.names]
-        return total(each for some in charged for each in _known(some)) or 0.0
+        return self._account(payer).whole / GRAIN
+
+    def _account(self, payer: str) -> _Account:
+        """What a payer pays for as the books stand. Only clusters are looked at to which something was written since the last look."""
+        account = self._accounts.setdefault(payer, _Account())
+        written = self._books.written
+        for name in self._books.names if account.seen < 0 else dict.fromkeys(written[account.seen :]):
+            account.whole -= account.by_cluster.pop(name, 0)
+            now = _known(self._spent(payer, name, (), {}))
+            if now:
+                account.by_cluster[name] = now
+                account.whole += now
+        account.seen = len(written)
+        return account
 
     def _exceeded(
         self, payer: str, budget: float, name: str, packing: Packing, instead: Mapping[str, Collection[str]]
     ) -> Finding | None:
         """Why a payer cannot pay for a packing on a cluster, or None."""
-        spent = {cluster: self._spent(payer, cluster, (), instead) for cluster in self._books.names}
-        before = total(each for charged in spent.values() for each in _known(charged)) or 0.0
+        account = self._account(payer)
+        spent = account.whole
+        for cluster in {c for left in instead.values() for c in left if c in self._books}:
+            spent += _known(self._spent(payer, cluster, (), instead)) - account.by_cluster.get(cluster, 0)
+        before = self._spent(payer, name, (), instead)
         here = self._spent(payer, name, {use.machine for use in packing.uses}, instead, packing)
-        added = here - spent[name]
+        added = here - before
         more = total(((price, count) for (_, price), count in added.items()))
-        known = total(each for charged in ({**spent, name: here}).values() for each in _known(charged)) or 0.0
-        if not added or (more is not None and billionths(known) <= billionths(budget)):
+        if not added or (more is not None and spent - _known(before) + _known(here) <= billionths(budget)):
             return None
-        spending = Spending(budget=budget, spent=before, more=more, tenant=payer if self._of_tenants else "")
+        tenant = payer if self._of_tenants else ""
+        spending = Spending(budget=budget, spent=spent / GRAIN, more=more, tenant=tenant)
         return Finding(code=Reason.BUDGET_EXCEEDED, subject=name, spending=spending)
 
     def _newly_charged(self, payer: str, name: str, packing: Packing) -> set[int]:
@@ -92,7 +124,7 @@ class Budgets:
         more: Collection[int],
         instead: Mapping[str, Collection[str]],
         packing: Packing | None = None,
-    ) -> Counter[tuple[str, float | None]]:
+    ) -> Counter[Sort]:
         """How many machines of which type and price a payer pays for on a cluster."""
         ledger = self._books[name]
         machines = set(more)
@@ -100,7 +132,7 @@ class Budgets:
             if name not in instead.get(group_id, ()):
                 machines |= own
         opened = packing.opened if packing is not None else ()
-        charged: Counter[tuple[str, float | None]] = Counter()
+        charged: Counter[Sort] = Counter()
         for machine in machines:
             sort = ledger.added(machine) if machine < ledger.size else ledger.sort(opened[machine - ledger.size])
             if sort is not None:
@@ -120,6 +152,6 @@ class Budgets:
         return known[2]
 
 
-def _known(charged: Counter[tuple[str, float | None]]) -> list[tuple[float, int]]:
-    """Machines whose price is known. Those without one that are there already cannot be helped, and count as nothing."""
-    return [(price, count) for (_, price), count in charged.items() if price is not None]
+def _known(charged: Counter[Sort]) -> int:
+    """What machines cost whose price is known, in billionths. Those without one that are there already cannot be helped, and count as nothing."""
+    return sum(billionths(price) * count for (_, price), count in charged.items() if price is not None)

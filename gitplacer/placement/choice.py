@@ -136,7 +136,7 @@ class Choice:
                     if len(chosen) == wanted:
                         return chosen
         if policy.spec.placement.admission == "Immediate":
-            for name in self._in_order(self._pass.gangs[group.id], line):
+            for name in self._in_order(self._pass.rosters.typical(group.id), line):
                 if len(chosen) < wanted and name not in chosen:
                     taken = self._take(group, policy, name, None, False)
                     if taken is not None:
@@ -163,7 +163,7 @@ class Choice:
             offers |= {name: (packing, scale_up) for name, packing in self._offers(group, policy, known, scale_up)}
         if policy.spec.placement.admission == "Immediate":
             others = line.without(self._books.numbers(offers))
-            offers |= dict.fromkeys(self._in_order(self._pass.gangs[group.id], others), (None, False))
+            offers |= dict.fromkeys(self._in_order(self._pass.rosters.typical(group.id), others), (None, False))
         offers = {name: offer for name, offer in offers.items() if self.purse.within_quota(group, name)}
         leaving, unpaid = self.purse.leaving.get(group.id, ()), 0
         stay = [name for name in self._occupancy.placements.get(group.id, ()) if name not in leaving]
@@ -395,7 +395,7 @@ class Choice:
 
     def _growing(self, group: Group, line: Line) -> Iterator[tuple[str, Packing]]:
         """Clusters that have room for a group with machines that are added."""
-        for name in self._in_order(self._pass.gangs[group.id], line):
+        for name in self._in_order(self._pass.rosters.typical(group.id), line):
             gang = self._pass.gang_on(group.id, name)
             if not self._may_ask(group, name, gang):
                 return
@@ -405,7 +405,7 @@ class Choice:
         """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
         same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
         open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
-        gang = self._pass.gangs[group.id]
+        gang = self._pass.rosters.typical(group.id)
         return self._books.prospects(gang, line.numbers, line.liked, line.asleep, fortunate, open_=open_)
 
     def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:
@@ -470,7 +470,7 @@ class Choice:
         refused, same, seen = self.tries.refused[group.id], self._pass.rosters.anywhere(group.id), set(offered)
         if self._is_done_with(group, seen):
             return
-        for name in self._in_order(self._pass.gangs[group.id], line.only(open_)):
+        for name in self._in_order(self._pass.rosters.typical(group.id), line.only(open_)):
             if self._is_done_with(group, seen):
                 return
             if name in seen or (self._is_tried_enough(group) and name not in refused):

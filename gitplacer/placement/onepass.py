@@ -39,7 +39,6 @@ from gitplacer.placement.eligibility import (
     not_served,
     not_the_policys,
     not_the_tenants,
-    other_wished,
     without_domain,
 )
 from gitplacer.placement.holds import held, kept
@@ -160,10 +159,11 @@ class Pass:
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
-        self._asked: dict[tuple[str, str], Asked] = {}
+        self._asked: dict[tuple[str, int], Asked] = {}
+        self._watching: dict[tuple[str, ...], frozenset[str]] = {}
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
-        self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._may_enter: dict[tuple[tuple[object, ...], frozenset[str], str | None], tuple[str, ...]] = {}
         self._same_names: dict[Names, Names] = {}
         """Equal ones are one object: thousands of names are compared for each tenant, and not for each group."""
         self._open: dict[tuple[object, ...], frozenset[str]] = {}
@@ -386,11 +386,6 @@ class Pass:
             found.setdefault(id(gang), (gang, []))[1].append(name)
         return found.values()
 
-    @cached_property
-    def _differing(self) -> frozenset[str]:
-        """The clusters on which some object may be another than it is written."""
-        return frozenset(c.name for c in self.clusters.values() if self.snapshot.variants.any_on(c))
-
     def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
         if group.id in self.nominations.left:  # most fleets have none: this is asked for each tenant and cluster
             left = self.nominations.settings(group)
@@ -411,7 +406,7 @@ class Pass:
             self.may_not_stay(group, policy, cluster)
             or without_domain(policy, cluster)
             or self._takes_nothing_new(group, cluster)
-            or self._cannot_serve(group, cluster)
+            or self._cannot_serve(group.unit, self._asked_on(group, cluster), cluster)
         )
 
     def _takes_nothing_new(self, group: Group, cluster: Cluster) -> Finding | None:
@@ -436,8 +431,7 @@ class Pass:
         """What a cluster is known to lack that a group asks for besides room, or None."""
         capacity = self.snapshot.capacity.get(cluster.name)
         unserved = api_not_served(group, capacity) if capacity is not None else None
-        lacks = unserved or self._feature_not_served(group, cluster)
-        return lacks or (self._no_queue(group, cluster) if capacity is not None else None)
+        return unserved or self._cannot_serve(group.unit, self._asked_on(group, cluster), cluster)
 
     def _cannot_run(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
         """Why Kueue could not start a group on a cluster, as far as that is known: it needs the queue there too, and nodes of the size."""
@@ -453,15 +447,15 @@ class Pass:
             barred = Finding(code=Reason.EXCEEDS_CLUSTER) if exceeds else None
         return barred
 
-    def _cannot_serve(self, group: Group, cluster: Cluster) -> Finding | None:
-        """What a group asks of a cluster, besides room, that it does not have."""
-        return self._feature_not_served(group, cluster) or self._no_queue(group, cluster)
+    def _cannot_serve(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
+        """What a group of a unit asks of a cluster, besides room, that it does not have."""
+        return self._feature_not_served(unit, asked, cluster) or self._no_queue(unit, asked, cluster)
 
-    def _no_queue(self, group: Group, cluster: Cluster) -> Finding | None:
+    def _no_queue(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
         """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""
-        if group.unit == PLATFORM:
+        if unit == PLATFORM:
             return None
-        asked, seen = self._asked_on(group, cluster), self.snapshot.capacity.get(cluster.name)
+        seen = self.snapshot.capacity.get(cluster.name)
         return no_queue(asked.queues, seen) if asked.queues and seen is not None else None
 
     def _cannot_wake(self, group: Group, cluster: Cluster) -> Finding | None:
@@ -500,31 +494,28 @@ class Pass:
 
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
         """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
-        if self._differing or not self.clusters or group.id in self.nominations.left:
+        if not self.clusters or group.id in self.nominations.left:
             return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
-        asked = self._asked_of_all(group)
         admission = group.policy.spec.placement.admission if group.policy is not None else "Gang"
-        watched = self._watched(asked.namespaces) if group.unit != PLATFORM else None
         # Policies, tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
-        parts = (
+        parts: tuple[tuple[object, ...], ...] = (
             ("policy", policy.name),
             ("tenant", group.tenant.name if group.tenant is not None else ""),
-            ("wish", group.wished_cluster),
             ("open", group.unit, admission, custom_apis(group)),
-            ("serves", group.unit, asked.demands, asked.queues, watched),
         )
-        known = self._may_enter.get(parts)
+        serving, wished = self._serving(group), group.wished_cluster
+        known = self._may_enter.get((parts, serving, wished))
         if known is None:
             against: tuple[Callable[[Cluster], Finding | None], ...] = (
                 partial(not_the_policys, policy),
                 partial(not_the_tenants, group),
-                partial(other_wished, group),
                 partial(self._takes_nothing_new, group),
-                partial(self._cannot_serve, group),
             )
-            found = frozenset.intersection(*map(self._where_none, parts, against))
+            found = serving.intersection(*map(self._where_none, parts, against))
+            if wished is not None:
+                found &= {wished}
             names = Names(sorted(found, key=self._places.__getitem__))
-            known = self._may_enter[parts] = self._same_names.setdefault(names, names)
+            known = self._may_enter[parts, serving, wished] = self._same_names.setdefault(names, names)
         return known
 
     def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
@@ -533,25 +524,48 @@ class Pass:
             self._open[key] = frozenset(name for name, cluster in self.clusters.items() if against(cluster) is None)
         return self._open[key]
 
-    def _watched(self, namespaces: Sequence[str]) -> frozenset[str]:
+    def _serving(self, group: Group) -> frozenset[str]:
+        """The clusters that have what a group asks of them besides room; of clusters that are alike it asks the same."""
+        asking: dict[tuple[object, ...], tuple[Asked, list[str]]] = {}
+        for cluster, alike in self._alike:
+            asked = self._asked_on(group, cluster)
+            key = ("serves", group.unit, asked.demands, asked.queues, self._watched(asked.namespaces))
+            asking.setdefault(key, (asked, []))[1].extend(alike)
+        each = {
+            key: self._where_none(key, partial(self._cannot_serve, group.unit, of)) for key, (of, _) in asking.items()
+        }
+        if len(each) == 1:
+            return each.popitem()[1]
+        parts = tuple((key, tuple(names)) for key, (_, names) in asking.items())
+        if parts not in self._open:
+            self._open[parts] = frozenset().union(*(each[key].intersection(names) for key, names in parts))
+        return self._open[parts]
+
+    @cached_property
+    def _alike(self) -> list[tuple[Cluster, list[str]]]:
+        """Clusters on which every object is the same, one of them and the names of all."""
+        found: dict[int, tuple[Cluster, list[str]]] = {}
+        for name, cluster in self.clusters.items():
+            found.setdefault(self.snapshot.variants.likeness(cluster), (cluster, []))[1].append(name)
+        return list(found.values())
+
+    def _watched(self, namespaces: tuple[str, ...]) -> frozenset[str]:
         """The clusters, of those whose KubeRay does not look at all namespaces, where it looks at some."""
-        profiles = self.snapshot.profiles
-        return frozenset(c for c in self._watching_some if all(profiles[c].watches(name) for name in namespaces))
+        if namespaces not in self._watching:
+            profiles = self.snapshot.profiles
+            found = (c for c in self._watching_some if all(profiles[c].watches(name) for name in namespaces))
+            self._watching[namespaces] = frozenset(found)
+        return self._watching[namespaces]
 
     @cached_property
     def _watching_some(self) -> tuple[str, ...]:
         return tuple(name for name, profile in self.snapshot.profiles.items() if profile.kuberay.watch_namespaces)
 
-    def _asked_of_all(self, group: Group) -> Asked:
-        """What a group asks of clusters that differ in nothing that it is written with."""
-        return self._asked_on(group, next(iter(self.clusters.values())))
-
-    def _feature_not_served(self, group: Group, cluster: Cluster) -> Finding | None:
+    def _feature_not_served(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
         """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
         profile = self.snapshot.profiles[cluster.name]
-        if group.unit == PLATFORM or profile.is_blank:
+        if unit == PLATFORM or profile.is_blank:
             return None
-        asked = self._asked_on(group, cluster)
         key = (id(asked), cluster.name)  # equal ones are one object, so that they are compared once and not per cluster
         if key not in self._not_served:
             self._not_served[key] = not_served(asked, profile)
@@ -560,8 +574,9 @@ class Pass:
     def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
         """What a group asks of a cluster, after overrides."""
         variants = self.snapshot.variants
-        edited = cluster.name in self._differing and any(variants.edits(member, cluster) for member in group.members)
-        key = (group.id, cluster.name if edited else "")
+        likeness = variants.likeness(cluster)
+        edited = likeness and any(variants.edits(member, cluster) for member in group.members)
+        key = (group.id, likeness if edited else 0)
         if key not in self._asked:
             asked = asked_by(group, (variants.facts(m, cluster)[0] if edited else m.facts for m in group.members))
             self._asked[key] = self._same_asked.setdefault(asked, asked)

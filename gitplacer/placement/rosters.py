@@ -2,15 +2,17 @@
 The pods of groups: as their manifests say, and as they are on each cluster.
 
 What a group is on a cluster depends on overrides and profiles, on its counts there, on its role where it spans several, and on what is deployed
-where it is held. Equal gangs are one object, and equal shapes in them too, so that they are compared once.
+where it is held. Thousands of clusters have a few sets of overrides and profiles: on those that are alike a group is worked out once. Equal gangs are one
+object, and equal shapes in them too, so that they are compared once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.counts import AS_WRITTEN, Counts
@@ -19,6 +21,18 @@ from gitplacer.model.workload import Gang, PodShape, Roster
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class _Made:
+    """The pods of a group on clusters that are alike; `roster`: with the labels that anybody looks at, once somebody has asked for that."""
+
+    gang: Gang
+    roster: Roster | None = None
+
+    @property
+    def has_volumes(self) -> bool:
+        return any(pods.claims for pods in self.gang)
 
 
 class Rosters:
@@ -44,6 +58,10 @@ class Rosters:
         self._overlaps = overlaps
         self._same: dict[Gang, Roster] = {}
         self._shapes: dict[PodShape, PodShape] = {}
+        self._made: dict[tuple[str, int, Counts], _Made] = {}
+        self._bound: dict[tuple[str, str, Counts], _Made] = {}
+        """The same on single clusters, of groups with volumes."""
+        self._anywhere: dict[str, Roster | None] = {}
         self._counted = {group_id for group_id, _ in counts}
         """The groups that have, or had in this pass, other counts somewhere than they are written with."""
         self._written = {group_id: group.gang for group_id, group in snapshot.groups.items()}
@@ -62,9 +80,63 @@ class Rosters:
         yield from self._written.values()
         for there in self._snapshot.bystanders.values():
             yield from (bystander.holds.gang for bystander in there.values())
-        yield from (self._as_written(g, name) for name in sorted(self._differing) for g in self._snapshot.groups)
+        for group in self._snapshot.groups.values() if self._differing else ():
+            yield from self._elsewhere(group)
         for overlap in self._overlaps.all.values():
             yield from (overlap.base, overlap.beside)
+
+    def _elsewhere(self, group: Group) -> Iterator[Gang]:
+        """The pods of a group on the clusters where they may be others than in the source."""
+        record = self._records.get(group.id)
+        if self._is_planned(group.id):
+            yield from (made.gang for made in self._wherever(group))
+        elif record is not None:
+            yield from (self.deployed(record, group.id, c.name) for c in record.clusters if c.name in self._differing)
+        for name in self._own.get(group.id, ()):
+            yield self._as_written(group.id, name)
+
+    @property
+    def _own(self) -> Mapping[str, Collection[str]]:
+        """By group the clusters, of those on which it may differ, where it has counts of its own or is a part."""
+        found: dict[str, dict[str, None]] = {}
+        for group_id, name in (*self._counts, *self._roles):
+            if name in self._differing:
+                found.setdefault(group_id, {})[name] = None
+        return found
+
+    def _wherever(self, group: Group) -> Iterator[_Made]:
+        """What a group is on clusters that differ, as far as it is the same on all that are alike; with volumes it is asked about on each that binds some."""
+        found = [self._make(group, cluster, AS_WRITTEN) for cluster in self._examples.values()]
+        yield from found
+        if any(pods.claims for gang in (self._written[group.id], *(made.gang for made in found)) for pods in gang):
+            yield from (self._make(group, cluster, AS_WRITTEN) for cluster in self._binding)
+
+    def _make(self, group: Group, cluster: Cluster, counts: Counts) -> _Made:
+        """What a group with some counts is on a cluster."""
+        variants = self._snapshot.variants
+        key = group.id, variants.likeness(cluster), counts
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = _Made(variants.gang(group, cluster, counts))
+        if not made.has_volumes:
+            return made
+        bound = self._bound.get((group.id, cluster.name, counts))
+        if bound is None:
+            bound = self._bound[group.id, cluster.name, counts] = _Made(variants.gang(group, cluster, counts))
+        return bound
+
+    @cached_property
+    def _examples(self) -> Mapping[int, Cluster]:
+        """Of the clusters that differ in the same way one each, by what they have in common."""
+        clusters, variants = self._snapshot.source.own.clusters, self._snapshot.variants
+        found = {variants.likeness(clusters[name]): clusters[name] for name in sorted(self._differing, reverse=True)}
+        return {likeness: cluster for likeness, cluster in found.items() if likeness}
+
+    @cached_property
+    def _binding(self) -> Sequence[Cluster]:
+        """The clusters on which some volumes are not in reach of all nodes."""
+        clusters, profiles = self._snapshot.source.own.clusters.values(), self._snapshot.profiles
+        return [cluster for cluster in clusters if profiles[cluster.name].binds_volumes]
 
     @cached_property
     def _onlookers(self) -> Onlookers:
@@ -90,9 +162,19 @@ class Rosters:
 
     def on(self, group_id: str, name: str) -> Roster:
         """The pods of a group on a cluster, with the labels that anybody looks at. Those that run on every node are not counted yet."""
-        gang = self._as_written(group_id, name)
-        written = self.written.get(group_id)
-        return written if written is not None and gang is self._written.get(group_id) else self.known(group_id, gang)
+        if self._is_planned(group_id) and (group_id, name) not in self._roles:
+            counts = self._counts.get((group_id, name), AS_WRITTEN)
+            if not counts and name not in self._differing:
+                return self.written[group_id]
+            cluster = self._snapshot.source.own.clusters.get(name)
+            if cluster is not None:
+                return self._roster(group_id, self._make(self._snapshot.groups[group_id], cluster, counts))
+        return self.known(group_id, self._as_written(group_id, name))
+
+    def _roster(self, group_id: str, made: _Made) -> Roster:
+        if made.roster is None:
+            made.roster = self.known(group_id, made.gang)
+        return made.roster
 
     def seen_on(self, group_id: str, name: str) -> Gang:
         """The pods that a cluster may show of a group: old ones and new ones, while an update is judged or runs."""
@@ -103,11 +185,38 @@ class Rosters:
         return self.on(group_id, name) if overlap is None else self.known(group_id, (*overlap.base, *overlap.beside))
 
     def anywhere(self, group_id: str) -> Roster | None:
-        """The gang that a group is on every cluster; None if that is not known without a look at each."""
+        """The gang that a group is on every cluster that has a snapshot; None if it is not the same on all, or that is not known without a look at each."""
         written = self.written.get(group_id)
-        if written is None or self._differing or written.per_node or not self._is_planned(group_id):
+        if written is None or written.per_node or group_id in self._counted or not self._is_planned(group_id):
             return None
-        return None if group_id in self._counted else written
+        if not self._differing:
+            return written
+        if group_id not in self._anywhere:
+            found = self._all_of(self._snapshot.groups[group_id])
+            self._anywhere[group_id] = found.popitem()[1] if len(found) == 1 else None
+        return self._anywhere[group_id]
+
+    def typical(self, group_id: str) -> Roster:
+        """The pods by which clusters are put in order for a group: those that it has on every cluster, or else as it is written."""
+        found = self.anywhere(group_id)
+        return self.written[group_id] if found is None else found
+
+    def _all_of(self, group: Group) -> dict[int, Roster]:
+        """All that a group is on clusters that have a snapshot, by the object that each is."""
+        there = [
+            self._roster(group.id, self._make(group, cluster, AS_WRITTEN)) if likeness else self.written[group.id]
+            for likeness, cluster in self._shown.items()
+        ]
+        if self._binding and any(pods.claims for roster in there for pods in roster):
+            seen = (cluster for cluster in self._binding if cluster.name in self._snapshot.capacity)
+            there += [self._roster(group.id, self._make(group, cluster, AS_WRITTEN)) for cluster in seen]
+        return {id(roster): roster for roster in there}
+
+    @cached_property
+    def _shown(self) -> Mapping[int, Cluster]:
+        """Of the clusters that have a snapshot one each of those that are alike, by what they have in common."""
+        clusters, variants = self._snapshot.source.own.clusters, self._snapshot.variants
+        return {variants.likeness(clusters[name]): clusters[name] for name in self._snapshot.capacity}
 
     def _is_planned(self, group_id: str) -> bool:
         """Whether a group is what its manifests say, but for what clusters make of it."""

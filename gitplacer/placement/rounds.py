@@ -299,11 +299,7 @@ class Round:
         """
         here = self._placements.get(group.id, ())
         copies = policy.spec.placement.copies
-        entering = [
-            name
-            for name, cluster in self._pass.clusters.items()
-            if name not in here and self._pass.may_not_enter(group, policy, cluster) is None
-        ]
+        entering = [name for name in self._pass.may_enter(group, policy) if name not in here]
         wanted = len(entering) if copies == "All" else max(0, copies - len(here))
         ranked = sorted(entering, key=lambda name: (self._pass.preference(policy, name), name))
         chosen = self._choice.spreading.first(group, policy, ranked, kept=here, wanted=wanted)
@@ -402,10 +398,8 @@ class Round:
             return self._choice.purse.over_quota[group.id]
         if group.id in self._choice.purse.over_budget:
             return self._choice.purse.over_budget[group.id]
-        clusters = self._pass.clusters.values()
-        if any(self._pass.may_not_enter(group, policy, cluster) is None for cluster in clusters):
-            return Finding(code=Reason.NO_CLUSTER_FITS)
-        return Finding(code=Reason.NO_ELIGIBLE_CLUSTER)
+        enters = bool(self._pass.may_enter(group, policy))
+        return Finding(code=Reason.NO_CLUSTER_FITS if enters else Reason.NO_ELIGIBLE_CLUSTER)
 
     def _best(self, group: Group, policy: PlacementPolicy, here: Sequence[str], wanted: int) -> tuple[str, ...]:
         """
@@ -470,8 +464,7 @@ class Round:
         return chosen
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
-        clusters = self._pass.clusters.items()
-        free = [n for n, c in clusters if n not in closed and self._pass.may_not_enter(group, policy, c) is None]
+        free = (name for name in self._pass.may_enter(group, policy) if name not in closed)
         return [name for name in free if self._choice.purse.within_quota(group, name)]
 
     def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
@@ -487,7 +480,9 @@ class Round:
             ledger = self._occupancy.reservations.without(leaving, name, but=group.id)
             return self._occupancy.take(ledger, group.id, name) is not None
 
-        ranked = self._choice.ranked(self._pass.gangs[group.id], policy, self._entering(group, policy, closed))
+        ranked = self._choice.ranked(
+            self._pass.rosters.typical(group.id), policy, self._entering(group, policy, closed)
+        )
         ranked = [name for name in ranked if self._choice.spreading.would_do(group, name)]
         if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):
             return None  # it fits as soon as those are gone who have left already
@@ -601,7 +596,7 @@ class Round:
             return None
         before = self._aged.get(group.id, "")
         names = self._entering(group, policy, closed | {before})
-        ranked = self._choice.ranked(self._pass.gangs[group.id], policy, names)
+        ranked = self._choice.ranked(self._pass.rosters.typical(group.id), policy, names)
         ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
         holding = (name for name in ranked if self._holds(group, policy, name))
         kept_there = [before] if before in self._occupancy.books and before not in closed else []

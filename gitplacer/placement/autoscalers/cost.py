@@ -18,7 +18,8 @@ from gitplacer.machines import MachineType
 from gitplacer.placement.nodes import Amounts
 
 _COUNT, _PRICE, _SIZE = 2**24, 2**110, 2**40
-_GRAIN = 10**9
+GRAIN = 10**9
+"""Of a price: it is counted in billionths."""
 
 
 def costs(types: Mapping[str, MachineType], rows: Mapping[str, Amounts]) -> dict[str, int]:
@@ -47,7 +48,7 @@ def _packed(type_: MachineType, size: int) -> int:
 
 def billionths(price: float) -> int:
     """A price as a whole number, as it was written and not as a float comes close to it."""
-    return round(Decimal(repr(price)) * _GRAIN)
+    return round(Decimal(repr(price)) * GRAIN)
 
 
 def total(machines: Iterable[tuple[float | None, int]]) -> float | None:
@@ -57,4 +58,4 @@ def total(machines: Iterable[tuple[float | None, int]]) -> float | None:
         if price is None:
             return None
         billion += billionths(price) * count
-    return billion / _GRAIN
+    return billion / GRAIN
