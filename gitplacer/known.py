@@ -68,7 +68,7 @@ class Known:
 
     def facts(self, member: SourceObject, cluster: str) -> ObjectFacts:
         """What an object is on a cluster."""
-        return self.variants.facts(member, self.source.own.clusters[cluster])[0]
+        return self.variants.facts(member, self.source.own.clusters[cluster])
 
     @cached_property
     def provided(self) -> frozenset[Identity]:

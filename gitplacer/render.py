@@ -221,7 +221,7 @@ class Renderer:
         edits, special = self._edits(placed, cluster, counts)
         problems: list[Problem] = []
         for item in placed:
-            problems += self._variants.facts(item.member, cluster, counts)[1]
+            problems += self._variants.problems(item.member, cluster, counts)
             if id(item) in edits and is_sops_document(item.member.document):
                 problems.append(_sops_edited(item.member))
         if not special and known_as in self._plain:
@@ -253,7 +253,7 @@ class Renderer:
         rendering = self._render(along, cluster)
         # What stays at home is what the workers here are made of, as overrides change it here.
         stays = [item.member for item in placed if item not in along]
-        problems = {problem for member in stays for problem in self._variants.facts(member, cluster)[1]}
+        problems = {problem for member in stays for problem in self._variants.problems(member, cluster)}
         made = joined([to_block_yaml(value) for value in self._spans.objects(group, home, cluster, counts)])
         told = tuple(sorted({*rendering.problems, *problems}))
         return Rendering({**rendering.files, (WORKLOADS, file): Content.of(made)}, told)

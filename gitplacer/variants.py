@@ -60,9 +60,10 @@ class Variants:
         self._on: dict[str, Sequence[OverridePolicy]] = {}
         self._likeness: dict[str, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {_AS_WRITTEN: 0}
-        self._edits: dict[tuple[int, int], Overriding] = {}
+        self._edits: dict[tuple[int, str], Overriding] = {}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
-        self._facts: dict[tuple[int, int | Surroundings, Counts], tuple[ObjectFacts, tuple[Problem, ...]]] = {}
+        self._facts: dict[tuple[int, int | Surroundings, Counts], ObjectFacts] = {}
+        self._problems: dict[tuple[int, str | Surroundings, Counts], tuple[Problem, ...]] = {}
 
     def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
         """
@@ -80,7 +81,7 @@ class Variants:
 
     def _count_edits(self, member: SourceObject, counts: Counts) -> Edits:
         known = counts.of_object(member.identity)
-        return tuple(workloads.counted(member.document.value, known, self._source.declarations.kinds)) if known else ()
+        return tuple(workloads.counted(member.document.value, known, self._declared)) if known else ()
 
     def _overrides(self, member: SourceObject, cluster: Cluster) -> Edits:
         if not self._policies and not cluster.spec.overrides:
@@ -88,7 +89,7 @@ class Variants:
         return tuple(edit for _, edits in self._overriding(member, cluster) for edit in edits)
 
     def _overriding(self, member: SourceObject, cluster: Cluster) -> Overriding:
-        key = (id(member), self.likeness(cluster))
+        key = (id(member), cluster.name)
         if key not in self._edits:
             found = [
                 (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
@@ -106,27 +107,51 @@ class Variants:
             self._on[cluster.name] = [p for p in self._policies if p.spec.clusters.unmet(labels) is None]
         return self._on[cluster.name]
 
-    def facts(
-        self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN
-    ) -> tuple[ObjectFacts, tuple[Problem, ...]]:
-        """
-        What placement wants to know of an object as it will be on a cluster, and what is wrong with it there. An edit
-        that cannot be made is left to whoever makes it.
-        """
+    def facts(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
+        """What placement wants to know of an object as it will be on a cluster. An edit that cannot be made is left to whoever makes it."""
         edits, around = self.edits(member, cluster, counts), self.around(member, cluster)
-        if not edits and around.with_claims(None) == USUAL and around.claims in (None, self._claims_in_source(member)):
-            return member.facts, ()
+        if self._is_plain(member, edits, around):
+            return member.facts
         key = (
             id(member),
             self.likeness(cluster) if edits else around,
             counts.of_member(member.identity) if edits else AS_WRITTEN,
         )
         if key not in self._facts:
-            facts, problems = _read_again(member, edits, around, self._source.declarations.kinds)
-            if edits and member.unit == WORKLOADS:
-                problems = tuple(sorted({*problems, *self._brought_in(member, cluster)}))
-            self._facts[key] = facts, problems
+            edited = _edited(member, edits)
+            found = member.facts if edited is None else workloads.read(edited, around, self._declared)[0].remembered()
+            self._facts[key] = found
         return self._facts[key]
+
+    def problems(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> tuple[Problem, ...]:
+        """What is wrong with an object as it will be on a cluster, beyond what is with the object as it is written."""
+        edits, around = self.edits(member, cluster, counts), self.around(member, cluster)
+        edited = None if self._is_plain(member, edits, around) else _edited(member, edits)
+        if edited is None:
+            return ()
+        key = (
+            id(member),
+            cluster.name if edits else around,
+            counts.of_member(member.identity) if edits else AS_WRITTEN,
+        )
+        if key not in self._problems:
+            found = workloads.read(edited, around, self._declared)[1]
+            told = not_allowed([*found, *(rules.check(edited) if edits else ())], member.annotations)
+            errors = {problem for problem in told if problem.severity is Severity.ERROR}
+            if edits and member.unit == WORKLOADS:
+                errors.update(self._brought_in(member, cluster))
+            self._problems[key] = tuple(sorted(errors))
+        return self._problems[key]
+
+    @property
+    def _declared(self) -> workloads.Declared:
+        return self._source.declarations.kinds
+
+    def _is_plain(self, member: SourceObject, edits: Edits, around: Surroundings) -> bool:
+        """Whether an object is on a cluster what it is anywhere."""
+        if edits or around.with_claims(None) != USUAL:
+            return False
+        return around.claims in (None, self._claims_in_source(member))
 
     def _brought_in(self, member: SourceObject, cluster: Cluster) -> tuple[Problem, ...]:
         """
@@ -153,14 +178,10 @@ class Variants:
 
     def _refused(self, member: SourceObject, edits: Edits) -> dict[str, Problem]:
         """What no workload may be, in an object with some edits, by what is said of it. An edit that cannot be made is told elsewhere."""
-        value: Any = member.document.value
-        try:
-            for edit in edits:
-                value = applied(value, edit)
-        except EditError:
+        document, tenancy = _edited(member, edits), self._source.tenancy
+        if document is None:
             return {}
-        document, tenancy = as_document(member, value), self._source.tenancy
-        needs = workloads.read(document, declared=self._source.declarations.kinds)[0].needs
+        needs = workloads.read(document, declared=self._declared)[0].needs
         asked, found = rules.check_of_strangers(document)
         found += foreign_accounts(document, member.identity.namespace, asked, self._source.accounts, tenancy)
         found += tenancy.forbidden(document, needs)
@@ -170,13 +191,8 @@ class Variants:
 
     def replicas(self, member: SourceObject, cluster: Cluster, counts: Counts) -> dict[str, int]:
         """How many replicas each role of an object has on a cluster, where its kind has such counts."""
-        value: Any = member.document.value
-        try:
-            for edit in self.edits(member, cluster, counts):
-                value = applied(value, edit)
-        except EditError:
-            return {}
-        scales = workloads.scales(value, self._source.declarations.kinds)
+        edited = _edited(member, self.edits(member, cluster, counts))
+        scales = workloads.scales(edited.value, self._declared) if edited is not None else ()
         return {scale.role: scale.replicas for scale in scales if scale.path}
 
     def any_on(self, cluster: Cluster) -> bool:
@@ -185,15 +201,18 @@ class Variants:
 
     def likeness(self, cluster: Cluster) -> int:
         """
-        A number that clusters have in common on which every object of equal counts is the same, but for where its volumes let it be; 0
-        where all are as they are written. There are a few, where there are thousands of clusters.
+        A number that clusters have in common on which placement is told the same of every object of equal counts, but for where its volumes
+        let it be; 0 where all are as they are written. There are a few, where there are thousands of clusters: which image is pulled is nothing to it.
         """
         known = self._likeness.get(cluster.name)
         if known is None:
             profile = self._profiles[cluster.name]
             key = (
-                tuple(policy.name for policy in self._policies_on(cluster)),
-                tuple(map(repr, cluster.spec.overrides)),  # a value may be anything
+                tuple(
+                    (repr(policy.spec.select), *map(_told, policy.spec.overrides))
+                    for policy in self._policies_on(cluster)
+                ),
+                tuple(map(_told, cluster.spec.overrides)),
                 cluster.name if cluster.name in self._managers else "",
                 profile.meetings if profile.changes_sizes else (),
             )
@@ -211,7 +230,7 @@ class Variants:
     def _claims(self, member: SourceObject, cluster: Cluster) -> tuple[tuple[str, Resources], ...]:
         """The templates of an object's namespace as they are on a cluster, where an override may change them too."""
         templates = self._source.claim_templates.get(member.identity.namespace, ())
-        return tuple((item.identity.name, self.facts(item, cluster)[0].devices) for item in templates)
+        return tuple((item.identity.name, self.facts(item, cluster).devices) for item in templates)
 
     def _claims_in_source(self, member: SourceObject) -> tuple[tuple[str, Resources], ...]:
         templates = self._source.claim_templates.get(member.identity.namespace, ())
@@ -223,13 +242,13 @@ class Variants:
 
     def facts_there(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
         """What an object of a group is on a cluster, with what its volumes ask of nodes there."""
-        facts, specs = self.facts(member, cluster, counts)[0], partial(self._claim, cluster=cluster)
+        facts, specs = self.facts(member, cluster, counts), partial(self._claim, cluster=cluster)
         return bound(facts, member.identity.namespace, self._profiles[cluster.name], specs)
 
     def _claim(self, name: str, cluster: Cluster) -> ClaimSpec | None:
         """What a PersistentVolumeClaim of the source asks for on a cluster; None if the source has none of that name."""
         item = self._volume_claims.get(name)
-        return None if item is None else self.facts(item, cluster)[0].volume
+        return None if item is None else self.facts(item, cluster).volume
 
     @cached_property
     def _volume_claims(self) -> Mapping[str, SourceObject]:
@@ -241,19 +260,15 @@ class Variants:
         }
 
 
-def _read_again(
-    member: SourceObject, edits: Edits, around: Surroundings, declared: workloads.Declared
-) -> tuple[ObjectFacts, tuple[Problem, ...]]:
+def _edited(member: SourceObject, edits: Edits) -> Document | None:
+    """An object with some edits; None if one of them cannot be made."""
     value: Any = member.document.value
     try:
         for edit in edits:
             value = applied(value, edit)
     except EditError:
-        return member.facts, ()
-    document = as_document(member, value)
-    facts, found = workloads.read(document, around, declared)
-    told = not_allowed([*found, *(rules.check(document) if edits else ())], member.annotations)
-    return facts.remembered(), tuple(sorted({problem for problem in told if problem.severity is Severity.ERROR}))
+        return None
+    return as_document(member, value)
 
 
 def as_document(member: SourceObject, value: dict[str, Any]) -> Document:
@@ -265,6 +280,14 @@ def _edit(override: Override) -> Edit:
     """An override as an edit. List indexes stay text: only the document tells a list from a mapping."""
     path: Path = tuple(part.replace("~1", "/").replace("~0", "~") for part in override.path.split("/")[1:])
     return Edit(path, override.op, override.value)
+
+
+def _told(override: Override) -> str:
+    """All of an override that may matter to placement: not which image of a container it names."""
+    *_, containers, _, last = ("", "", *override.path.split("/"))
+    is_image = last == "image" and containers in ("containers", "initContainers")
+    blind = is_image and override.op != "remove" and isinstance(override.value, str) and bool(override.value)
+    return f"{override.op} {override.path}" if blind else repr(override)  # a value may be anything
 
 
 def _has_field(value: Any, edit: Edit) -> bool:

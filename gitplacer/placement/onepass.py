@@ -578,7 +578,7 @@ class Pass:
         edited = likeness and any(variants.edits(member, cluster) for member in group.members)
         key = (group.id, likeness if edited else 0)
         if key not in self._asked:
-            asked = asked_by(group, (variants.facts(m, cluster)[0] if edited else m.facts for m in group.members))
+            asked = asked_by(group, (variants.facts(m, cluster) if edited else m.facts for m in group.members))
             self._asked[key] = self._same_asked.setdefault(asked, asked)
         return self._asked[key]
 
