@@ -10,7 +10,8 @@ API server would refuse is a problem of the manifest, found before anything is w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,12 +21,11 @@ from gitplacer.dispatching import Queues
 from gitplacer.documents import Document, Edit, EditError, Path, applied, value_at
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.kinds.policy import OverridePolicy
 from gitplacer.kinds.selectors import Override
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import ClaimSpec, Gang
-from gitplacer.policies.selection import selects
+from gitplacer.policies.overriding import Overrides
 from gitplacer.problems import Problem, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import bound
@@ -55,9 +55,9 @@ class Variants:
         self._source = source
         self._queues = queues
         self._managers = frozenset(name for managers in queues.values() for name in managers)
-        self._policies = source.own.overrides
+        self._overrides = Overrides(source.own.overrides, source.namespace_labels)
         self._profiles = profiles
-        self._on: dict[str, Sequence[OverridePolicy]] = {}
+        self._concerned: dict[int, frozenset[int]] = {}
         self._likeness: dict[str, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {_AS_WRITTEN: 0}
         self._edits: dict[tuple[int, str], Overriding] = {}
@@ -71,7 +71,8 @@ class Variants:
         cluster's own where the object has the field, then those that leave it to Kueue there.
         """
         own = self._count_edits(member, counts) if counts else ()
-        edits = (*own, *self._overrides(member, cluster)) if own else self._overrides(member, cluster)
+        overridden = tuple(edit for _, edits in self._overriding(member, cluster) for edit in edits)
+        edits = (*own, *overridden) if own else overridden
         left = self._left_to_kueue(member, cluster) if cluster.name in self._managers else ()
         return (*edits, *left) if left else edits
 
@@ -83,29 +84,20 @@ class Variants:
         known = counts.of_object(member.identity)
         return tuple(workloads.counted(member.document.value, known, self._declared)) if known else ()
 
-    def _overrides(self, member: SourceObject, cluster: Cluster) -> Edits:
-        if not self._policies and not cluster.spec.overrides:
-            return ()
-        return tuple(edit for _, edits in self._overriding(member, cluster) for edit in edits)
-
     def _overriding(self, member: SourceObject, cluster: Cluster) -> Overriding:
+        policies = self._overrides.on(cluster)
+        if not policies and not cluster.spec.overrides:
+            return ()
         key = (id(member), cluster.name)
         if key not in self._edits:
             found = [
                 (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
-                for policy in self._policies_on(cluster)
-                if selects(policy.spec.select, member, self._source.namespace_labels)
+                for policy in policies
+                if policy.name in self._overrides.of(member)
             ]
             own = tuple(e for o in cluster.spec.overrides if _has_field(member.document.value, e := _edit(o)))
             self._edits[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))
         return self._edits[key]
-
-    def _policies_on(self, cluster: Cluster) -> Sequence[OverridePolicy]:
-        """Those that select a cluster: of a fleet's, which may be one for each object that differs somewhere, a few."""
-        if cluster.name not in self._on:
-            labels = cluster.labels()
-            self._on[cluster.name] = [p for p in self._policies if p.spec.clusters.unmet(labels) is None]
-        return self._on[cluster.name]
 
     def facts(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
         """What placement wants to know of an object as it will be on a cluster. An edit that cannot be made is left to whoever makes it."""
@@ -210,7 +202,7 @@ class Variants:
             key = (
                 tuple(
                     (repr(policy.spec.select), *map(_told, policy.spec.overrides))
-                    for policy in self._policies_on(cluster)
+                    for policy in self._overrides.on(cluster)
                 ),
                 tuple(map(_told, cluster.spec.overrides)),
                 cluster.name if cluster.name in self._managers else "",
@@ -218,6 +210,36 @@ class Variants:
             )
             known = self._likeness[cluster.name] = self._numbers.setdefault(key, len(self._numbers))
         return known
+
+    def concerned(self, group: Group) -> frozenset[int]:
+        """What clusters may have in common on which a group is other than it is written, as `likeness` has it; volumes apart."""
+        found = frozenset[int]()
+        for member in group.members:
+            found |= self._concerning(member)
+        return found
+
+    def _concerning(self, item: SourceObject) -> frozenset[int]:
+        """The same of an object, and of the templates by which it claims devices."""
+        if id(item) not in self._concerned:
+            by_policy, everybody = self._reach
+            found = everybody.union(*(by_policy[name] for name in self._overrides.of(item) if name in by_policy))
+            templates = self._source.claim_templates.get(item.identity.namespace, ()) if item.facts.claims else ()
+            self._concerned[id(item)] = found.union(*map(self._concerning, templates))
+        return self._concerned[id(item)]
+
+    @cached_property
+    def _reach(self) -> tuple[Mapping[str, frozenset[int]], frozenset[int]]:
+        """What clusters have in common on which each policy counts, and what those have on which something counts for everybody."""
+        by_policy: dict[str, set[int]] = defaultdict(set)
+        everybody: set[int] = set()
+        for cluster in self._source.own.clusters.values():
+            likeness = self.likeness(cluster)
+            for policy in self._overrides.on(cluster):
+                by_policy[policy.name].add(likeness)
+            own = bool(cluster.spec.overrides) or cluster.name in self._managers
+            if own or self._profiles[cluster.name].changes_sizes:
+                everybody.add(likeness)
+        return {name: frozenset(found) for name, found in by_policy.items()}, frozenset(everybody)
 
     def around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""

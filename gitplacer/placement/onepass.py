@@ -526,28 +526,30 @@ class Pass:
 
     def _serving(self, group: Group) -> frozenset[str]:
         """The clusters that have what a group asks of them besides room; of clusters that are alike it asks the same."""
-        asking: dict[tuple[object, ...], tuple[Asked, list[str]]] = {}
-        for cluster, alike in self._alike:
-            asked = self._asked_on(group, cluster)
-            key = ("serves", group.unit, asked.demands, asked.queues, self._watched(asked.namespaces))
-            asking.setdefault(key, (asked, []))[1].extend(alike)
-        each = {
-            key: self._where_none(key, partial(self._cannot_serve, group.unit, of)) for key, (of, _) in asking.items()
-        }
-        if len(each) == 1:
-            return each.popitem()[1]
-        parts = tuple((key, tuple(names)) for key, (_, names) in asking.items())
+        usual = self._asked_as(group, 0)
+        apart = {each: self._asked_as(group, each) for each in sorted(self.snapshot.variants.concerned(group))}
+        apart = {each: asked for each, asked in apart.items() if asked is not usual}
+        found = self._have(group.unit, usual)
+        if not apart:
+            return found
+        parts = (found, *((each, self._have(group.unit, asked)) for each, asked in apart.items()))
         if parts not in self._open:
-            self._open[parts] = frozenset().union(*(each[key].intersection(names) for key, names in parts))
+            there = (self._alike[each] & self._have(group.unit, asked) for each, asked in apart.items())
+            self._open[parts] = found.difference(*(self._alike[each] for each in apart)).union(*there)
         return self._open[parts]
 
+    def _have(self, unit: str, asked: Asked) -> frozenset[str]:
+        """The clusters that have what a group of a unit asks for."""
+        key = ("serves", unit, asked.demands, asked.queues, self._watched(asked.namespaces))
+        return self._where_none(key, partial(self._cannot_serve, unit, asked))
+
     @cached_property
-    def _alike(self) -> list[tuple[Cluster, list[str]]]:
-        """Clusters on which every object is the same, one of them and the names of all."""
-        found: dict[int, tuple[Cluster, list[str]]] = {}
+    def _alike(self) -> Mapping[int, frozenset[str]]:
+        """By what clusters have in common the names of all that have it."""
+        found: dict[int, set[str]] = defaultdict(set)
         for name, cluster in self.clusters.items():
-            found.setdefault(self.snapshot.variants.likeness(cluster), (cluster, []))[1].append(name)
-        return list(found.values())
+            found[self.snapshot.variants.likeness(cluster)].add(name)
+        return {likeness: frozenset(names) for likeness, names in found.items()}
 
     def _watched(self, namespaces: tuple[str, ...]) -> frozenset[str]:
         """The clusters, of those whose KubeRay does not look at all namespaces, where it looks at some."""
@@ -573,12 +575,17 @@ class Pass:
 
     def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
         """What a group asks of a cluster, after overrides."""
-        variants = self.snapshot.variants
-        likeness = variants.likeness(cluster)
-        edited = likeness and any(variants.edits(member, cluster) for member in group.members)
-        key = (group.id, likeness if edited else 0)
+        likeness = self.snapshot.variants.likeness(cluster)
+        return self._asked_as(group, likeness if likeness in self.snapshot.variants.concerned(group) else 0)
+
+    def _asked_as(self, group: Group, likeness: int) -> Asked:
+        """What a group asks of clusters that have something in common; 0: where it is as it is written."""
+        key = (group.id, likeness)
         if key not in self._asked:
-            asked = asked_by(group, (variants.facts(m, cluster) if edited else m.facts for m in group.members))
+            variants, cluster = self.snapshot.variants, self.clusters[min(self._alike[likeness])] if likeness else None
+            edited = cluster is not None and any(variants.edits(member, cluster) for member in group.members)
+            facts = (variants.facts(m, cluster) if cluster is not None and edited else m.facts for m in group.members)
+            asked = asked_by(group, facts)
             self._asked[key] = self._same_asked.setdefault(asked, asked)
         return self._asked[key]
 

@@ -106,7 +106,8 @@ class Rosters:
 
     def _wherever(self, group: Group) -> Iterator[_Made]:
         """What a group is on clusters that differ, as far as it is the same on all that are alike; with volumes it is asked about on each that binds some."""
-        found = [self._make(group, cluster, AS_WRITTEN) for cluster in self._examples.values()]
+        concerned = self._examples.keys() & self._snapshot.variants.concerned(group)
+        found = [self._make(group, self._examples[likeness], AS_WRITTEN) for likeness in sorted(concerned)]
         yield from found
         if any(pods.claims for gang in (self._written[group.id], *(made.gang for made in found)) for pods in gang):
             yield from (self._make(group, cluster, AS_WRITTEN) for cluster in self._binding)
@@ -114,7 +115,8 @@ class Rosters:
     def _make(self, group: Group, cluster: Cluster, counts: Counts) -> _Made:
         """What a group with some counts is on a cluster."""
         variants = self._snapshot.variants
-        key = group.id, variants.likeness(cluster), counts
+        likeness = variants.likeness(cluster)
+        key = group.id, likeness if likeness in variants.concerned(group) else 0, counts
         made = self._made.get(key)
         if made is None:
             made = self._made[key] = _Made(variants.gang(group, cluster, counts))
@@ -203,10 +205,10 @@ class Rosters:
 
     def _all_of(self, group: Group) -> dict[int, Roster]:
         """All that a group is on clusters that have a snapshot, by the object that each is."""
-        there = [
-            self._roster(group.id, self._make(group, cluster, AS_WRITTEN)) if likeness else self.written[group.id]
-            for likeness, cluster in self._shown.items()
-        ]
+        concerned = self._shown.keys() & self._snapshot.variants.concerned(group)
+        there = [self._roster(group.id, self._make(group, self._shown[each], AS_WRITTEN)) for each in concerned]
+        if len(concerned) < len(self._shown):
+            there.append(self.written[group.id])
         if self._binding and any(pods.claims for roster in there for pods in roster):
             seen = (cluster for cluster in self._binding if cluster.name in self._snapshot.capacity)
             there += [self._roster(group.id, self._make(group, cluster, AS_WRITTEN)) for cluster in seen]
