@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import CodeType, FrameType
 from typing import Any
 from unittest import mock
@@ -51,6 +51,16 @@ spec:
   - {{path: /spec/rayClusterSpec/headGroupSpec/template/spec/containers/0/resources/limits/memory, value: 70Gi}}
 """
 _SIDECAR = "  profile: {kuberay: {version: 1.5.0, headSidecars: [{name: logs, requests: {cpu: 100m}}]}}\n"
+_REGISTRY = "  overrides:\n  - {{path: /spec/rayClusterSpec/headGroupSpec/template/spec/containers/0/image, value: {name}.example/ray}}\n"
+_SINGLE = f"""\
+{HEADER}kind: OverridePolicy
+metadata: {{{{name: {{name}}}}}}
+spec:
+  select: {{{{names: [{{name}}], namespaces: [{{namespace}}]}}}}
+  clusters: {{{{names: [{{cluster}}]}}}}
+  overrides:
+  - {{{{path: /metadata/annotations, op: add, value: {{{{example.com/cluster: {{cluster}}}}}}}}}}
+"""
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
 _MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant"
@@ -115,13 +125,17 @@ def counted(work: Callable[[], object]) -> Counts:
 
 
 def _unlike(files: dict[str, str]) -> dict[str, str]:
-    """Some clusters where objects are changed by an OverridePolicy, and others on which their heads get a sidecar."""
-    sidecar = {
-        path: text + _SIDECAR
-        for path, text in files.items()
-        if path.startswith("clusters/") and "provider: gce" in text
-    }
-    return {**files, **sidecar, "policies/larger-heads.yaml": _OVERRIDE}
+    """
+    Clusters of which some change heads by an OverridePolicy, others give them a sidecar, and each pulls images from a registry of its own; and for every
+    second app an OverridePolicy for it alone, on a single cluster.
+    """
+    clusters = [path for path in files if path.startswith("clusters/")]
+    changed = {path: files[path] + _REGISTRY.format(name=PurePath(path).stem) for path in clusters}
+    changed |= {path: text + _SIDECAR for path, text in changed.items() if "provider: gce" in text}
+    for number, path in enumerate([path for path in files if path.startswith("workloads/")][::2]):
+        where, app = PurePath(clusters[number % len(clusters)]).stem, PurePath(path)
+        changed[f"policies/{app.stem}.yaml"] = _SINGLE.format(name=app.stem, namespace=app.parent.name, cluster=where)
+    return {**files, **changed, "policies/larger-heads.yaml": _OVERRIDE}
 
 
 def _closed(files: dict[str, str]) -> dict[str, str]:
@@ -130,10 +144,16 @@ def _closed(files: dict[str, str]) -> dict[str, str]:
     return {**files, **closed}
 
 
+def _paid(files: dict[str, str]) -> dict[str, str]:
+    """A budget for all jobs together."""
+    return {**files, "policies/jobs.yaml": files["policies/jobs.yaml"] + "  budgetPerHour: 5\n"}
+
+
 TRAITS: Mapping[str, Callable[[dict[str, str]], dict[str, str]]] = {
     "": dict,
     "clusters unlike": _unlike,
     "clusters closed": _closed,
+    "a budget": _paid,
 }
 """What else may be said of a fleet, and where that stands."""
 

@@ -11,7 +11,7 @@ API server would refuse is a problem of the manifest, found before anything is w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -25,7 +25,7 @@ from gitplacer.kinds.selectors import Override
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import ClaimSpec, Gang
-from gitplacer.policies.overriding import Overrides
+from gitplacer.policies.overriding import Overrides, names_objects
 from gitplacer.problems import Problem, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import bound
@@ -39,6 +39,14 @@ from gitplacer.workloads.surroundings import USUAL, Surroundings
 Edits = tuple[Edit, ...]
 Overriding = tuple[tuple[str, Edits], ...]
 """What overrides an object, by `Kind/name` in the order in which it does, with the edits it makes."""
+
+Sort = tuple[int, tuple[str, ...]]
+"""What clusters have in common for a group: what counts for all objects or those of some kind, and the policies that name one of its own."""
+
+AS_USUAL: Sort = (0, ())
+
+_Concerns = tuple[frozenset[int], Mapping[str, tuple[str, ...]]]
+"""What clusters have in common on which something is other than it is written, and clusters with policies by its name."""
 
 _NOTHING = object()
 _AS_WRITTEN: tuple[object, ...] = ((), (), "", ())
@@ -57,12 +65,13 @@ class Variants:
         self._managers = frozenset(name for managers in queues.values() for name in managers)
         self._overrides = Overrides(source.own.overrides, source.namespace_labels)
         self._profiles = profiles
-        self._concerned: dict[int, frozenset[int]] = {}
+        self._of_items: dict[int, _Concerns] = {}
+        self._of_groups: dict[tuple[int, ...], _Concerns] = {}
         self._likeness: dict[str, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {_AS_WRITTEN: 0}
         self._edits: dict[tuple[int, str], Overriding] = {}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
-        self._facts: dict[tuple[int, int | Surroundings, Counts], ObjectFacts] = {}
+        self._facts: dict[tuple[int, Sort | Surroundings, Counts], ObjectFacts] = {}
         self._problems: dict[tuple[int, str | Surroundings, Counts], tuple[Problem, ...]] = {}
 
     def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
@@ -106,7 +115,7 @@ class Variants:
             return member.facts
         key = (
             id(member),
-            self.likeness(cluster) if edits else around,
+            (self.likeness(cluster), self._concerning(member)[1].get(cluster.name, ())) if edits else around,
             counts.of_member(member.identity) if edits else AS_WRITTEN,
         )
         if key not in self._facts:
@@ -189,12 +198,14 @@ class Variants:
 
     def any_on(self, cluster: Cluster) -> bool:
         """Whether there is anything that could differ on a cluster."""
-        return bool(self.likeness(cluster)) or self._profiles[cluster.name].binds_volumes
+        overridden = bool(self.likeness(cluster) or self._overrides.on(cluster))
+        return overridden or self._profiles[cluster.name].binds_volumes
 
     def likeness(self, cluster: Cluster) -> int:
         """
         A number that clusters have in common on which placement is told the same of every object of equal counts, but for where its volumes
-        let it be; 0 where all are as they are written. There are a few, where there are thousands of clusters: which image is pulled is nothing to it.
+        let it be, and for OverridePolicies that name their objects; 0 where all are as they are written. There are a few, where there are thousands of
+        clusters: which image is pulled is nothing to placement.
         """
         known = self._likeness.get(cluster.name)
         if known is None:
@@ -203,6 +214,7 @@ class Variants:
                 tuple(
                     (repr(policy.spec.select), *map(_told, policy.spec.overrides))
                     for policy in self._overrides.on(cluster)
+                    if not names_objects(policy)
                 ),
                 tuple(map(_told, cluster.spec.overrides)),
                 cluster.name if cluster.name in self._managers else "",
@@ -211,35 +223,61 @@ class Variants:
             known = self._likeness[cluster.name] = self._numbers.setdefault(key, len(self._numbers))
         return known
 
-    def concerned(self, group: Group) -> frozenset[int]:
-        """What clusters may have in common on which a group is other than it is written, as `likeness` has it; volumes apart."""
-        found = frozenset[int]()
-        for member in group.members:
-            found |= self._concerning(member)
-        return found
+    def sort(self, group: Group, cluster: Cluster) -> Sort:
+        """What decides, counts and volumes apart, what a group is on a cluster; AS_USUAL where it is as it is written."""
+        likeness = self.likeness(cluster)
+        return likeness if likeness in self.concerned(group) else 0, self.alone(group).get(cluster.name, ())
 
-    def _concerning(self, item: SourceObject) -> frozenset[int]:
-        """The same of an object, and of the templates by which it claims devices."""
-        if id(item) not in self._concerned:
-            by_policy, everybody = self._reach
-            found = everybody.union(*(by_policy[name] for name in self._overrides.of(item) if name in by_policy))
+    def concerned(self, group: Group) -> frozenset[int]:
+        """What clusters may have in common on which a group is other than it is written, as `likeness` has it."""
+        return self._concerns(group)[0]
+
+    def alone(self, group: Group) -> Mapping[str, tuple[str, ...]]:
+        """The clusters on which policies concern a group by the names of its objects, with the names of these policies."""
+        return self._concerns(group)[1]
+
+    def _concerns(self, group: Group) -> _Concerns:
+        if len(group.members) == 1:
+            return self._concerning(group.members[0])
+        key = tuple(map(id, group.members))
+        if key not in self._of_groups:
+            self._of_groups[key] = _together(map(self._concerning, group.members))
+        return self._of_groups[key]
+
+    def _concerning(self, item: SourceObject) -> _Concerns:
+        """What concerns an object, and the templates by which it claims devices."""
+        if id(item) not in self._of_items:
+            by_policy, named, everybody = self._reach
+            alone: dict[str, list[str]] = defaultdict(list)
+            for policy in sorted(self._overrides.of(item) & named.keys()):
+                for name in named[policy]:
+                    alone[name].append(policy)
+            likenesses = everybody.union(*(by_policy[name] for name in self._overrides.of(item) & by_policy.keys()))
+            own = likenesses, {name: tuple(policies) for name, policies in alone.items()}
             templates = self._source.claim_templates.get(item.identity.namespace, ()) if item.facts.claims else ()
-            self._concerned[id(item)] = found.union(*map(self._concerning, templates))
-        return self._concerned[id(item)]
+            self._of_items[id(item)] = _together([own, *map(self._concerning, templates)]) if templates else own
+        return self._of_items[id(item)]
 
     @cached_property
-    def _reach(self) -> tuple[Mapping[str, frozenset[int]], frozenset[int]]:
-        """What clusters have in common on which each policy counts, and what those have on which something counts for everybody."""
+    def _reach(self) -> tuple[Mapping[str, frozenset[int]], Mapping[str, Sequence[str]], frozenset[int]]:
+        """
+        What clusters have in common on which each policy counts; the clusters of each that names its objects; and what clusters have in common on which
+        something counts for everybody.
+        """
         by_policy: dict[str, set[int]] = defaultdict(set)
+        named: dict[str, list[str]] = defaultdict(list)
         everybody: set[int] = set()
         for cluster in self._source.own.clusters.values():
             likeness = self.likeness(cluster)
             for policy in self._overrides.on(cluster):
-                by_policy[policy.name].add(likeness)
+                if names_objects(policy):
+                    named[policy.name].append(cluster.name)
+                else:
+                    by_policy[policy.name].add(likeness)
             own = bool(cluster.spec.overrides) or cluster.name in self._managers
             if own or self._profiles[cluster.name].changes_sizes:
                 everybody.add(likeness)
-        return {name: frozenset(found) for name, found in by_policy.items()}, frozenset(everybody)
+        return {name: frozenset(found) for name, found in by_policy.items()}, named, frozenset(everybody)
 
     def around(self, member: SourceObject, cluster: Cluster) -> Surroundings:
         """What a cluster adds to the pods of an object, and what devices their claims come to there."""
@@ -304,12 +342,21 @@ def _edit(override: Override) -> Edit:
     return Edit(path, override.op, override.value)
 
 
+def _together(some: Iterable[_Concerns]) -> _Concerns:
+    """What concerns any of some objects."""
+    likenesses, alone = frozenset[int](), dict[str, tuple[str, ...]]()
+    for each, named in some:
+        likenesses |= each
+        for name, policies in named.items():
+            alone[name] = tuple(sorted({*alone.get(name, ()), *policies}))
+    return likenesses, alone
+
+
 def _told(override: Override) -> str:
     """All of an override that may matter to placement: not which image of a container it names."""
     *_, containers, _, last = ("", "", *override.path.split("/"))
     is_image = last == "image" and containers in ("containers", "initContainers")
-    blind = is_image and override.op != "remove" and isinstance(override.value, str) and bool(override.value)
-    return f"{override.op} {override.path}" if blind else repr(override)  # a value may be anything
+    return f"{override.op} {override.path}" if is_image else repr(override)  # a value may be anything
 
 
 def _has_field(value: Any, edit: Edit) -> bool:

@@ -66,6 +66,7 @@ from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
+from gitplacer.variants import AS_USUAL, Sort
 
 NOBODY_RESTS: Mapping[str, Decision] = MappingProxyType({})
 _NOBODY: Mapping[str, Bystander] = MappingProxyType({})
@@ -159,7 +160,8 @@ class Pass:
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
-        self._asked: dict[tuple[str, int], Asked] = {}
+        self._asked: dict[tuple[str, Sort], Asked] = {}
+        self._same_serving: dict[frozenset[str], frozenset[str]] = {}
         self._watching: dict[tuple[str, ...], frozenset[str]] = {}
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
@@ -526,17 +528,20 @@ class Pass:
 
     def _serving(self, group: Group) -> frozenset[str]:
         """The clusters that have what a group asks of them besides room; of clusters that are alike it asks the same."""
-        usual = self._asked_as(group, 0)
-        apart = {each: self._asked_as(group, each) for each in sorted(self.snapshot.variants.concerned(group))}
-        apart = {each: asked for each, asked in apart.items() if asked is not usual}
-        found = self._have(group.unit, usual)
-        if not apart:
-            return found
-        parts = (found, *((each, self._have(group.unit, asked)) for each, asked in apart.items()))
-        if parts not in self._open:
-            there = (self._alike[each] & self._have(group.unit, asked) for each, asked in apart.items())
-            self._open[parts] = found.difference(*(self._alike[each] for each in apart)).union(*there)
-        return self._open[parts]
+        variants, usual = self.snapshot.variants, self._asked_as(group, AS_USUAL, None)
+        alone, found = variants.alone(group), self._have(group.unit, usual)
+        parts: list[tuple[frozenset[str], str]] = []
+        for likeness in sorted(variants.concerned(group)):
+            example = next((name for name in self.rosters.alike[likeness] if name not in alone), None)
+            if example is not None:
+                names = self._alike[likeness]
+                parts.append((names.difference(alone) if alone else names, example))
+        parts += [(frozenset((name,)), name) for name in alone]
+        for names, example in parts:
+            asked = self._asked_on(group, self.clusters[example])
+            if asked is not usual:
+                found = (found - names) | (names & self._have(group.unit, asked))
+        return self._same_serving.setdefault(found, found)
 
     def _have(self, unit: str, asked: Asked) -> frozenset[str]:
         """The clusters that have what a group of a unit asks for."""
@@ -546,10 +551,7 @@ class Pass:
     @cached_property
     def _alike(self) -> Mapping[int, frozenset[str]]:
         """By what clusters have in common the names of all that have it."""
-        found: dict[int, set[str]] = defaultdict(set)
-        for name, cluster in self.clusters.items():
-            found[self.snapshot.variants.likeness(cluster)].add(name)
-        return {likeness: frozenset(names) for likeness, names in found.items()}
+        return {likeness: frozenset(names) for likeness, names in self.rosters.alike.items()}
 
     def _watched(self, namespaces: tuple[str, ...]) -> frozenset[str]:
         """The clusters, of those whose KubeRay does not look at all namespaces, where it looks at some."""
@@ -575,16 +577,16 @@ class Pass:
 
     def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
         """What a group asks of a cluster, after overrides."""
-        likeness = self.snapshot.variants.likeness(cluster)
-        return self._asked_as(group, likeness if likeness in self.snapshot.variants.concerned(group) else 0)
+        return self._asked_as(group, self.snapshot.variants.sort(group, cluster), cluster)
 
-    def _asked_as(self, group: Group, likeness: int) -> Asked:
-        """What a group asks of clusters that have something in common; 0: where it is as it is written."""
-        key = (group.id, likeness)
+    def _asked_as(self, group: Group, sort: Sort, cluster: Cluster | None) -> Asked:
+        """What a group asks of a sort of clusters, such as one of them; where it is as usual, none needs to be known."""
+        key = (group.id, sort)
         if key not in self._asked:
-            variants, cluster = self.snapshot.variants, self.clusters[min(self._alike[likeness])] if likeness else None
-            edited = cluster is not None and any(variants.edits(member, cluster) for member in group.members)
-            facts = (variants.facts(m, cluster) if cluster is not None and edited else m.facts for m in group.members)
+            variants, edited = self.snapshot.variants, None
+            if cluster is not None and any(variants.edits(member, cluster) for member in group.members):
+                edited = cluster
+            facts = (m.facts if edited is None else variants.facts(m, edited) for m in group.members)
             asked = asked_by(group, facts)
             self._asked[key] = self._same_asked.setdefault(asked, asked)
         return self._asked[key]

@@ -8,7 +8,7 @@ object, and equal shapes in them too, so that they are compared once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from gitplacer.model.workload import Gang, PodShape, Roster
 from gitplacer.placement.onlookers import Onlookers
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.snapshot import Snapshot
+from gitplacer.variants import Sort
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class Rosters:
         self._overlaps = overlaps
         self._same: dict[Gang, Roster] = {}
         self._shapes: dict[PodShape, PodShape] = {}
-        self._made: dict[tuple[str, int, Counts], _Made] = {}
+        self._made: dict[tuple[str, Sort, Counts], _Made] = {}
         self._bound: dict[tuple[str, str, Counts], _Made] = {}
         """The same on single clusters, of groups with volumes."""
         self._anywhere: dict[str, Roster | None] = {}
@@ -82,6 +83,7 @@ class Rosters:
             yield from (bystander.holds.gang for bystander in there.values())
         for group in self._snapshot.groups.values() if self._differing else ():
             yield from self._elsewhere(group)
+        yield from (self._as_written(*place) for place in (*self._counts, *self._roles) if place[1] in self._differing)
         for overlap in self._overlaps.all.values():
             yield from (overlap.base, overlap.beside)
 
@@ -92,22 +94,11 @@ class Rosters:
             yield from (made.gang for made in self._wherever(group))
         elif record is not None:
             yield from (self.deployed(record, group.id, c.name) for c in record.clusters if c.name in self._differing)
-        for name in self._own.get(group.id, ()):
-            yield self._as_written(group.id, name)
-
-    @property
-    def _own(self) -> Mapping[str, Collection[str]]:
-        """By group the clusters, of those on which it may differ, where it has counts of its own or is a part."""
-        found: dict[str, dict[str, None]] = {}
-        for group_id, name in (*self._counts, *self._roles):
-            if name in self._differing:
-                found.setdefault(group_id, {})[name] = None
-        return found
 
     def _wherever(self, group: Group) -> Iterator[_Made]:
         """What a group is on clusters that differ, as far as it is the same on all that are alike; with volumes it is asked about on each that binds some."""
-        concerned = self._examples.keys() & self._snapshot.variants.concerned(group)
-        found = [self._make(group, self._examples[likeness], AS_WRITTEN) for likeness in sorted(concerned)]
+        names, _ = self._examples(group, self.alike, self._snapshot.source.own.clusters)
+        found = [self._make(group, self._snapshot.source.own.clusters[name], AS_WRITTEN) for name in names]
         yield from found
         if any(pods.claims for gang in (self._written[group.id], *(made.gang for made in found)) for pods in gang):
             yield from (self._make(group, cluster, AS_WRITTEN) for cluster in self._binding)
@@ -115,8 +106,7 @@ class Rosters:
     def _make(self, group: Group, cluster: Cluster, counts: Counts) -> _Made:
         """What a group with some counts is on a cluster."""
         variants = self._snapshot.variants
-        likeness = variants.likeness(cluster)
-        key = group.id, likeness if likeness in variants.concerned(group) else 0, counts
+        key = group.id, variants.sort(group, cluster), counts
         made = self._made.get(key)
         if made is None:
             made = self._made[key] = _Made(variants.gang(group, cluster, counts))
@@ -127,12 +117,37 @@ class Rosters:
             bound = self._bound[group.id, cluster.name, counts] = _Made(variants.gang(group, cluster, counts))
         return bound
 
+    def _examples(
+        self, group: Group, alike: Mapping[int, Sequence[str]], names: Container[str]
+    ) -> tuple[list[str], bool]:
+        """
+        Of some clusters, by what they have in common, one each of those on which a group may be another than it is written; and whether it is as
+        written on any.
+        """
+        concerned, alone = self._snapshot.variants.concerned(group), self._snapshot.variants.alone(group)
+        found, as_written = [name for name in alone if name in names], False
+        for likeness, there in alike.items():
+            example = next((name for name in there if name not in alone), None)
+            if example is not None and likeness in concerned:
+                found.append(example)
+            as_written = as_written or (example is not None and likeness not in concerned)
+        return found, as_written
+
     @cached_property
-    def _examples(self) -> Mapping[int, Cluster]:
-        """Of the clusters that differ in the same way one each, by what they have in common."""
-        clusters, variants = self._snapshot.source.own.clusters, self._snapshot.variants
-        found = {variants.likeness(clusters[name]): clusters[name] for name in sorted(self._differing, reverse=True)}
-        return {likeness: cluster for likeness, cluster in found.items() if likeness}
+    def alike(self) -> Mapping[int, Sequence[str]]:
+        """The names of all clusters, by what they have in common."""
+        return self._by_likeness(self._snapshot.source.own.clusters)
+
+    @cached_property
+    def _alike_shown(self) -> Mapping[int, Sequence[str]]:
+        """The same of those that have a snapshot."""
+        return self._by_likeness(self._snapshot.capacity)
+
+    def _by_likeness(self, names: Iterable[str]) -> Mapping[int, Sequence[str]]:
+        clusters, found = self._snapshot.source.own.clusters, dict[int, list[str]]()
+        for name in names:
+            found.setdefault(self._snapshot.variants.likeness(clusters[name]), []).append(name)
+        return found
 
     @cached_property
     def _binding(self) -> Sequence[Cluster]:
@@ -205,20 +220,15 @@ class Rosters:
 
     def _all_of(self, group: Group) -> dict[int, Roster]:
         """All that a group is on clusters that have a snapshot, by the object that each is."""
-        concerned = self._shown.keys() & self._snapshot.variants.concerned(group)
-        there = [self._roster(group.id, self._make(group, self._shown[each], AS_WRITTEN)) for each in concerned]
-        if len(concerned) < len(self._shown):
+        clusters = self._snapshot.source.own.clusters
+        names, as_written = self._examples(group, self._alike_shown, self._snapshot.capacity)
+        there = [self._roster(group.id, self._make(group, clusters[name], AS_WRITTEN)) for name in names]
+        if as_written:
             there.append(self.written[group.id])
         if self._binding and any(pods.claims for roster in there for pods in roster):
             seen = (cluster for cluster in self._binding if cluster.name in self._snapshot.capacity)
             there += [self._roster(group.id, self._make(group, cluster, AS_WRITTEN)) for cluster in seen]
         return {id(roster): roster for roster in there}
-
-    @cached_property
-    def _shown(self) -> Mapping[int, Cluster]:
-        """Of the clusters that have a snapshot one each of those that are alike, by what they have in common."""
-        clusters, variants = self._snapshot.source.own.clusters, self._snapshot.variants
-        return {variants.likeness(clusters[name]): clusters[name] for name in self._snapshot.capacity}
 
     def _is_planned(self, group_id: str) -> bool:
         """Whether a group is what its manifests say, but for what clusters make of it."""

@@ -64,6 +64,11 @@ class Overrides:
         return self._of[id(item)]
 
 
+def names_objects(policy: OverridePolicy) -> bool:
+    """Whether a policy asks for objects by their names, and not by patterns of these."""
+    return _plain_names(policy) is not None
+
+
 def _plain_names(policy: OverridePolicy) -> tuple[str, ...] | None:
     """The names of objects that a policy asks for; None where it asks for none, or by patterns."""
     names = policy.spec.select.names
