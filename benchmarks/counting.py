@@ -208,8 +208,8 @@ def counted_at(size: Size, copies: Sequence[int] = COPIES, traits: Iterable[str]
     """Of each pass, the operations with so many copies of a fleet."""
     found: dict[str, list[Counts]] = {}
     for trait in traits:
-        for _, work in passes(size, 1, trait):
-            work()  # what is made once in a process is made now
+        for _, work in passes(size, max(copies), trait):
+            work()  # what is made once in a process is made now, for all sizes
         for number in copies:
             for name, work in passes(size, number, trait):
                 found.setdefault(name, []).append(counted(work))

@@ -84,8 +84,8 @@ spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {request
 """
 
 
-def _override(name: str, chance: random.Random) -> dict[str, str]:
-    changes = "".join(f"  - {_on(change, name, chance)}\n" for change in chance.sample(_CHANGES, chance.randint(1, 2)))
+def _override(name: str, among: list[str], chance: random.Random) -> dict[str, str]:
+    changes = "".join(f"  - {_on(change, name, chance)}\n" for change in chance.sample(among, chance.randint(1, 2)))
     text = (
         f"apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {{name: {name}}}\nspec:\n"
         f"  select: {chance.choice(_SELECTS)}\n  clusters: {chance.choice(_WHERE)}\n  overrides:\n{changes}"
@@ -114,7 +114,7 @@ def _fleet(seed: int) -> Story:
         story.source.update(
             policy("divided", "select: {kinds: [Deployment]}\nprecedence: 1\nplacement: {type: Divide}")
         )
-    profiles, changes = chance.sample(_PROFILES, 2), chance.sample(_CHANGES, 3)
+    profiles, changes = chance.sample(_PROFILES, 2), chance.sample(_CHANGES, 4)
     for number in range(chance.randint(3, 8)):
         name, spec = f"c-{number}", dict[str, str]()
         if chance.random() < 0.3:
@@ -125,8 +125,8 @@ def _fleet(seed: int) -> Story:
         if chance.random() < 0.85:
             zoned = ", labels: {topology.kubernetes.io/zone: z1}"
             story.capacity.update(snapshot(name, f"n1 16 64Gi 8|{zoned}", "n2 16 64Gi 8"))
-    for number in range(chance.randint(0, 4)):
-        story.source.update(_override(f"over-{number}", chance))
+    for number in range(chance.randint(0, 6)):
+        story.source.update(_override(f"over-{number}", changes, chance))
     return story
 
 
@@ -246,3 +246,89 @@ def test_which_images_its_containers_have_is_nothing_to_the_size_of_a_workload(k
     assert not [problem for problem in told if problem.severity is Severity.ERROR]
     assert plain.sized and any(role.count for role in plain.roles)
     assert mirrored == plain
+
+
+_TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}}
+"""
+_CLAIMING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: app}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory: 1Gi}, claims: [{name: gpu}]}}]
+"""
+
+
+def _changed(name: str, select: str, where: str, path: str, value: str) -> dict[str, str]:
+    text = (
+        f"apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {{name: {name}}}\nspec:\n  select: {select}\n"
+        f"  clusters: {{names: [{where}]}}\n  overrides:\n  - {{path: {path}, value: {value}}}\n"
+    )
+    return {f"policies/{name}.yaml": text}
+
+
+_CPU = "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/resources/requests/cpu"
+CASES = {
+    "by kind here, by namespace there": (
+        rayservice("a", "app-1"),
+        _changed("one", "{kinds: [RayService]}", "c-0", _CPU, '"3"'),
+        _changed("two", "{namespaces: [b]}", "c-1", _CPU, '"3"'),
+    ),
+    "a template by which devices are claimed": (
+        {"workloads/a/app.yaml": _CLAIMING, "workloads/a/template.yaml": _TEMPLATE},
+        _changed("one", "{names: [one-gpu]}", "c-0", "/spec/spec/devices/requests/0/exactly/count", "2"),
+    ),
+    "two objects of one group": (
+        rayservice("a", "app-1", labels="{pair: p}"),
+        rayservice("a", "app-2", labels="{pair: p}"),
+        policy("any", "select: {}\ngroupBy: {label: pair}"),
+        _changed("one", "{names: [app-1]}", "c-0", _CPU, '"3"'),
+        _changed("two", "{names: [app-2]}", "c-0", _CPU, '"4"'),
+        _changed("three", "{names: [app-2]}", "c-1", _CPU, '"3"'),
+    ),
+    "what counts for all, taken back for one on the first of two": (
+        rayservice("a", "app-1"),
+        _changed("one", "{kinds: [RayService]}", "c-0, c-1", _CPU, '"3"'),
+        _changed("two", "{names: [app-1]}", "c-0", _CPU, '"2"'),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_clusters_are_told_apart_by_whatever_makes_a_group_another_there(case: str) -> None:
+    clusters = {name: snapshot(name, "n1 16 64Gi 8") for name in ("c-0", "c-1", "c-2")}
+    story = Story.of(policy("any", "select: {}"), *CASES[case], *(cluster(name) for name in clusters))
+    for text in clusters.values():
+        story.capacity.update(text)
+    known = story.plan().snapshot
+    shared = Pass(known, {})
+    differs = 0
+    for group_id in shared.groups:
+        found = {name: shared.rosters.on(group_id, name) for name in clusters}
+        assert found == {name: _by_itself(known, shared, group_id, name) for name in clusters}
+        alike = len({id(gang) for gang in found.values()}) == 1
+        assert (shared.rosters.anywhere(group_id) is not None) == alike
+        differs += not alike
+    assert differs == 1
+
+
+def test_what_an_app_asks_of_clusters_is_asked_of_those_that_are_like_it() -> None:
+    """A RuntimeClass that no cluster has is named for all apps on two clusters, and for one app on the first of these another change takes that back."""
+    path = "/spec/rayClusterConfig/headGroupSpec/template/spec/runtimeClassName"
+    story = Story.of(
+        policy("any", "select: {}"), rayservice("a", "app-1"), rayservice("a", "app-2"), rayservice("a", "app-3"),
+        *(cluster(name, profile="{runtimeClasses: []}") for name in ("c-0", "c-1", "c-2")),
+        _changed("one", "{kinds: [RayService]}", "c-0, c-1", f"{path}, op: add", "gone"),
+        _changed("two", "{names: [app-1]}", "c-0", f"{path}, op: add", '""'),
+        _changed("three", "{names: [app-3]}", "c-2", f"{path}, op: add", "gone"),
+    )  # fmt: skip
+    for name in ("c-0", "c-1", "c-2"):
+        story.capacity.update(snapshot(name, "n1 16 64Gi 8"))
+    shared = Pass(story.plan().snapshot, {})
+    entered = {g.name: shared.may_enter(g, g.policy) for g in shared.groups.values() if g.policy is not None}
+    assert entered == {"app-1": ("c-0", "c-2"), "app-2": ("c-2",), "app-3": ()}
