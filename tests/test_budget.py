@@ -10,6 +10,9 @@ from gitplacer.explain import sentence
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Spending
+from gitplacer.placement.budget import Budgets
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.pack import Packing
 from tests.stories import Story, cluster, decisions, outcome, policy, rayservice, snapshot
 
 LABEL = "node.kubernetes.io/instance-type"
@@ -240,3 +243,24 @@ def test_both_the_policy_and_the_tenant_have_to_pay(of_policy: str, of_tenant: s
     done = Story.of(*files, capacity=snapshot("c")).run()
     assert outcome(done) == {"red/a": "Wait  BudgetExceeded"}
     assert spending(done, "red/a").tenant == payer
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("cd"), st.booleans()), max_size=12))
+def test_what_is_spent_is_added_up_as_if_all_clusters_were_looked_at_each_time(
+    moves: list[tuple[int, str, bool]],
+) -> None:
+    apps = [rayservice("x" if number % 2 else "y", f"a-{number}") for number in range(6)]
+    clusters = {**scaling("c", "gpu 1 2.5", "big 2 4"), **scaling("d", "gpu 1 0.1")}
+    story = Story.of(clusters, budget(5), *apps, capacity={**snapshot("c", machine("n1", "gpu")), **snapshot("d")})
+    shared = Pass(story.plan().snapshot, {})
+    books, ids = shared.books.copy(), sorted(shared.groups)
+    kept = Budgets(books, lambda group_id: group_id[0])
+    for number, name, comes in moves:
+        group_id = ids[number]
+        packing = books.fit(shared.gang_on(group_id, name), name, scale_up=True)
+        if comes and group_id not in books[name].promised_to and isinstance(packing, Packing):
+            books.reserve(group_id, name, packing)
+        elif not comes:
+            books.release(group_id, name)
+        for payer in "xy":
+            assert kept.spent(payer) == Budgets(books, lambda group_id: group_id[0]).spent(payer)
