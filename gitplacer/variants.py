@@ -74,6 +74,10 @@ class Variants:
         self._facts: dict[tuple[int, Sort | Surroundings, Counts], ObjectFacts] = {}
         self._problems: dict[tuple[int, str | Surroundings, Counts], tuple[Problem, ...]] = {}
 
+    def __reduce__(self) -> tuple[type[Variants], tuple[Source, Mapping[str, ClusterProfile], Queues]]:
+        # Answers are remembered by which object it is in memory: in another process another one may be where that was.
+        return Variants, (self._source, self._profiles, self._queues)
+
     def edits(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Edits:
         """
         The edits of an object on a cluster: its counts, then those of the policies that select both, by name, then the

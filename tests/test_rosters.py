@@ -7,6 +7,7 @@ these, some without a snapshot.
 
 from __future__ import annotations
 
+import pickle
 import random
 from functools import cache
 
@@ -347,3 +348,17 @@ def test_what_is_wrong_on_clusters_that_are_alike_is_told_where_each_says_it() -
     assert len({known.variants.likeness(each) for each in own}) == 1
     told = [(problem.code, problem.location.file) for each in own for problem in known.variants.problems(item, each)]
     assert told == [("PrivilegedPod", "clusters/c-0.yaml"), ("PrivilegedPod", "clusters/c-1.yaml")]
+
+
+def test_answers_stay_in_the_process_in_which_objects_are_where_they_are() -> None:
+    known = _known(3)
+    fresh, asked = (Variants(known.source, known.profiles, {}) for _ in range(2))
+    for group in known.groups.values():
+        for each in known.source.own.clusters.values():
+            asked.gang(group, each)
+            asked.concerned(group)
+    assert len(pickle.dumps(asked)) == len(pickle.dumps(fresh))
+    again: Variants = pickle.loads(pickle.dumps(asked))
+    [item, *_] = known.source.objects
+    clusters = known.source.own.clusters.values()
+    assert [again.facts(item, each) for each in clusters] == [asked.facts(item, each) for each in clusters]
