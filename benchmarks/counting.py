@@ -4,8 +4,9 @@ Does a pass grow faster than its fleet? Operations are counted, not seconds, so 
     python -m benchmarks count                      # fleets of 8, 16 and 32 gangs on 5, 10 and 20 clusters
 
 An operation is a line of our code that is begun: loops begin theirs once for each turn. The larger fleets are copies of the smallest: each
-cluster, tenant and gang is there twice, and four times, under other names, and nothing is left to chance. A pass may grow by a tenth more than its fleet,
-and so may each function in it that does more than a two-thousandth of the whole: a quadratic step shows there long before it outweighs the rest.
+cluster, tenant and gang is there twice, and four times, under other names, and nothing is left to chance. Each is counted as it is, and with what fleets of people have more
+(`TRAITS`). A pass may grow by a tenth more than its fleet, and so may each function in it that does more than a two-thousandth of the whole: a quadratic step
+shows there long before it outweighs the rest.
 
 What this cannot see is work within one step of C: a scan of a list by `in`, a copy of a dict, an array as long as the fleet.
 """
