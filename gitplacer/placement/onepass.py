@@ -380,8 +380,6 @@ class Pass:
 
     def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
         """The gangs that a group is on some clusters, each with those on which it is that one."""
-        if not self.rosters.written[group_id].per_node:
-            return self.rosters.by_gang(group_id, names)
         found: dict[int, tuple[Gang, list[str]]] = {}
         for name in names:
             gang = self.gang_on(group_id, name)

@@ -234,16 +234,6 @@ class Rosters:
         """Whether a group is what its manifests say, but for what clusters make of it."""
         return group_id in self._snapshot.groups and group_id not in self._held
 
-    def by_gang(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Roster, list[str]]]:
-        """The gangs that a group is on some clusters, each with those on which it is that one. Nothing of it runs on every node."""
-        written = self.written[group_id]
-        found = {id(written): (written, list[str]())}
-        for name in names:
-            plain = self._is_planned(group_id) and name not in self._differing and (group_id, name) not in self._counts
-            gang = written if plain else self.on(group_id, name)
-            found.setdefault(id(gang), (gang, []))[1].append(name)
-        return found.values()
-
     def home(self, group_id: str) -> Cluster | None:
         """The cluster with the head of a group that spans several."""
         clusters = self._snapshot.source.own.clusters
