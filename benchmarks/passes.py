@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import generate
@@ -51,9 +51,9 @@ class Fleet:
         shutil.rmtree(self.folder / "cache", ignore_errors=True)
         generate.git(self.folder, "init", "--quiet", "--bare", "--initial-branch=main", str(self.deployment))
 
-    def reconcile(self, now: str = LATER) -> Spent:
+    def reconcile(self, now: str = LATER, *options: str) -> Spent:
         """One `gitplacer reconcile`."""
-        return self.command("reconcile", "--now", now)
+        return self.command("reconcile", "--now", now, *options)
 
     def command(self, name: str, *options: str) -> Spent:
         """One command about the fleet."""
@@ -106,12 +106,19 @@ class Fleet:
         generate.commit(self.source, f"Undo edit {self.edits}")
 
     @contextmanager
-    def aside(self) -> Iterator[Fleet]:
-        """The same fleet with a copy of its deployment repo, for passes that shall not last."""
+    def aside(self) -> Iterator[None]:
+        """
+        For passes that shall not last: the deployment repo and the cache are put back as they were. They stay where they are meanwhile, since what
+        a pass has found out of a fleet at rest is known by the address of its deployment repo.
+        """
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
-            deployment = Path(name) / "deployment.git"
-            shutil.copytree(self.deployment, deployment)
-            yield replace(self, deployment=deployment)
+            there = {path: Path(name) / path.name for path in (self.deployment, self.folder / "cache")}
+            for path, copy in there.items():
+                shutil.copytree(path, copy)
+            yield
+            for path, copy in there.items():
+                shutil.rmtree(path)
+                copy.rename(path)
 
     def commits(self) -> int:
         """How many commits the deployment repo has."""

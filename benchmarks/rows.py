@@ -87,21 +87,21 @@ def watch(fleet: Fleet, size: Size) -> Sample:
 
 def lost(fleet: Fleet, size: Size) -> Sample:
     """
-    The cluster that has the most, of a fleet of which a pass has found that it is at rest, and before that where none has; each of its services that can move is a
-    commit that renames.
+    The cluster that has the most, of a fleet of which a pass has found that it is at rest; each of its services that can move is a commit that renames. Beside it what
+    it takes to plan the whole fleet for that.
     """
     file = fleet.source / "clusters" / f"{HUB}.yaml"
 
-    def lose(trial: Fleet) -> Sample:
-        return _published(trial, lambda: trial.edit([file], lambda text: f"{text}  state: Lost\n"))
+    def lose(*options: str) -> Sample:
+        return _published(fleet, lambda: fleet.edit([file], lambda text: f"{text}  state: Lost\n"), *options)
 
-    with fleet.undone(), fleet.aside() as trial:
-        whole = lose(trial)
-    with fleet.undone(), fleet.aside() as trial:
-        trial.reconcile()
-        before = trial.commits()
-        sample = lose(trial)
-        more = ("commits", trial.commits() - before), ("seconds where nobody is known to stay", whole.spent.seconds)
+    fleet.reconcile()
+    with fleet.undone(), fleet.aside():
+        whole = lose("--full")
+    with fleet.undone(), fleet.aside():
+        before = fleet.commits()
+        sample = lose()
+        more = ("commits", fleet.commits() - before), ("seconds of a whole pass", whole.spent.seconds)
         return Sample(sample.spent, sample.floor, more)
 
 
@@ -109,10 +109,10 @@ def new(fleet: Fleet, size: Size) -> Sample:
     """An app more, which is like another but for its name, in a fleet of which a pass has found that it is at rest."""
     like = fleet.jobs()[0]
     file = like.with_name("app-new.yaml")
-    with fleet.undone(), fleet.aside() as trial:
-        trial.reconcile()
+    fleet.reconcile()
+    with fleet.undone(), fleet.aside():
         text = like.read_text().replace(like.stem, file.stem)
-        sample = _published(trial, lambda: trial.add(file, text))
+        sample = _published(fleet, lambda: fleet.add(file, text))
         file.unlink()
         return sample
 
@@ -135,11 +135,11 @@ def every_verdict(fleet: Fleet, size: Size) -> Sample:
     return Sample(fleet.command("plan", "--format", "json", "--now", LATER), floors.listing(fleet))
 
 
-def _published(fleet: Fleet, change: Callable[[], None]) -> Sample:
+def _published(fleet: Fleet, change: Callable[[], None], *options: str) -> Sample:
     """A change, and the pass that carries it out."""
     tip = generate.git(fleet.deployment, "rev-parse", "main").strip()
     change()
-    spent = fleet.reconcile()
+    spent = fleet.reconcile(LATER, *options)
     return Sample(spent, floors.listing(fleet) + floors.writing(fleet, since=tip))
 
 
