@@ -13,18 +13,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 
 from benchmarks.counting import counted
+from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart import beside as beside_module
 from gitplacer.inpart import planned_beside
 from gitplacer.inpart.standing import Standing
+from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.model.verdicts import NONE, OF_WAITING
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.rounds import Round
 from gitplacer.remedies import few
 from gitplacer.source.edited import Change
 from gitplacer.telemetry.figures import figures, headroom
@@ -52,13 +56,20 @@ def both(rest: AtRest, edits: Mapping[str, str], *, read: bool = False) -> tuple
     return beside, whole
 
 
-def holds(rest: AtRest, beside: Hydration, whole: Hydration, *, read: bool = False) -> None:
-    """The law. Who stands by may be known to have outgrown his cluster, which a pass that nobody reads does not ask."""
+def holds(rest: AtRest, beside: Hydration, whole: Hydration, *, read: bool = False) -> bool:
+    """
+    The law. Whether also why groups wait is told in the same words: who waits for room and is not asked again tells why he did before. Who stands by may be known
+    to have outgrown his cluster, which a pass that nobody reads does not ask.
+    """
     kept, outgrown = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
     told = beside.view.plan.decisions
     if not read:
         told = tuple(replace(d, finding=kept) if d.finding == outgrown else d for d in told)
-    assert told == whole.view.plan.decisions
+    differ = {ours.group for ours, theirs in zip(told, whole.view.plan.decisions, strict=True) if ours != theirs}
+    if differ:
+        assert not read
+        waits_on(rest, beside, whole, differ)
+        return False
     assert beside.steps == whole.steps
     assert beside.proposals == whole.proposals
     assert beside.problems == whole.problems == beside.view.snapshot.problems
@@ -68,13 +79,35 @@ def holds(rest: AtRest, beside: Hydration, whole: Hydration, *, read: bool = Fal
     assert headroom(beside) == headroom(whole)
     for redact in (False, True) if read else ():
         assert comment(beside.view, rest.base, redact=redact) == comment(whole.view, rest.base, redact=redact)
+    return True
+
+
+def waits_on(rest: AtRest, beside: Hydration, whole: Hydration, differ: set[str]) -> None:
+    """Of some groups which wait why they do is told otherwise, and nothing else; and the pass behind either tells the same."""
+    ours, theirs = ({d.group: d for d in made.view.plan.decisions} for made in (beside, whole))
+    for group in differ:
+        assert theirs[group].action is Action.WAIT and theirs[group].claim is None
+        assert replace(ours[group], finding=theirs[group].finding, candidates=theirs[group].candidates) == theirs[group]
+    assert {*differing_paths(beside.tree, whole.tree)} <= {f"{RECORDS}/{group}.yaml" for group in differ}
+    assert [step.changes for step in beside.steps if step.relocation] == [
+        step.changes for step in whole.steps if step.relocation
+    ]
+    assert beside.proposals == whole.proposals
+    assert beside.problems == whole.problems
+    source = whole.snapshot.source.tree
+    behind, behind_whole = (
+        hydrate(replace(rest.before, source=source, deployment=made.tree), memo=rest.story.memory, with_candidates=NONE)
+        for made in (beside, whole)
+    )
+    assert behind.view.plan.decisions == behind_whole.view.plan.decisions
+    assert not differing_paths(behind.tree, behind_whole.tree)
 
 
 def told(rest: AtRest, edits: Mapping[str, str]) -> Hydration:
     """What is planned beside all who stay, which is as the whole would be."""
     beside, whole = both(rest, edits)
     assert beside is not None
-    holds(rest, beside, whole)
+    assert holds(rest, beside, whole)
     return beside
 
 
@@ -193,7 +226,7 @@ def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
             if beside is None:
                 counts["whole"] += 1
                 continue
-            holds(rest, beside, whole, read=read)
+            counts["in other words"] += not holds(rest, beside, whole, read=read)
             counts["beside"] += 1
             counts["read"] += read
             counts["new"] += bool(edits.keys() - rest.story.source.keys())
@@ -255,6 +288,78 @@ def test_where_an_app_is_new_those_of_its_namespace_are_read_and_who_waits() -> 
     assert groups(beside) == ({"web/on-b", "web/small", "web/new", "zoo/huge"}, {"ml/on-a"})
     assert where(beside)["web/new"] == ("c",)
     assert [step.subject for step in beside.steps] == ["Place web/new, let wait zoo/huge"]
+
+
+def asked(rest: AtRest, edits: Mapping[str, str], monkeypatch: pytest.MonkeyPatch, *, read: bool = False) -> set[str]:
+    """The groups that look for room in a plan beside all who stay."""
+    sought: set[str] = set()
+    seek = Round._seek
+
+    def seen(self: Round, group: Group, *more: Any) -> Any:
+        sought.add(group.id)
+        return seek(self, group, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Round, "_seek", seen)
+        inputs = replace(rest.story, source={**rest.story.source, **edits}).inputs()
+        change = Change.between(rest.before.source, inputs.source)
+        assert rest.footing is not None
+        beside = planned_beside(
+            inputs, change, rest.base, rest.footing, memo=rest.story.memory, ledgers=LedgerCache(),
+            with_candidates=OF_WAITING if read else NONE,
+        )  # fmt: skip
+    assert beside is not None
+    return sought
+
+
+SMALL = rayservice("own", "small", workers=0, gpus=0)
+
+
+@pytest.mark.parametrize(
+    ("edits", "read", "again"),
+    [
+        (cluster("a", state="Lost"), False, False),
+        (cluster("a", state="Draining") | cluster("b", state="Cordoned"), False, False),
+        (SMALL, False, False),
+        (SMALL | {"workloads/ml/on-a.yaml": rayservice("ml", "on-a", workers=2)["workloads/ml/on-a.yaml"].replace("image: ray", "image: ray:2")},
+            False, False),
+        # he may be told another reason
+        (SMALL, True, True),
+        # somebody may find room
+        (cluster("c", state="Active"), False, True),
+        (cluster("a", state="Lost") | cluster("c", state="Active"), False, True),
+        (SMALL | rayservice("ml", "on-a", workers=1), False, True),
+        # it may be what he waits for
+        (rayservice("zoo", "small", workers=0, gpus=0), False, True),
+    ],
+)  # fmt: skip
+def test_who_waits_for_room_is_asked_again_where_some_may_be_free(
+    edits: Mapping[str, str], read: bool, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = found_at_rest(three(rayservice("zoo", "huge", workers=9), c="Cordoned"))
+    assert ("zoo/huge" in asked(rest, edits, monkeypatch, read=read)) is again
+
+
+def test_where_room_is_kept_for_somebody_all_who_wait_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = aged()
+    story.source |= rayservice("zoo", "huge", workers=9)
+    assert {"jobs/big", "zoo/huge"} <= asked(found_at_rest(story), SMALL, monkeypatch)
+
+
+def test_who_waits_for_a_quota_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What his tenant has may become less."""
+    rest = found_at_rest(three(tenant("zoo", 'quota: {nvidia.com/gpu: "1"}'), rayservice("zoo", "more", workers=2)))
+    assert "zoo/more" in asked(rest, SMALL, monkeypatch)
+
+
+def test_why_somebody_waits_is_told_anew_by_the_next_pass() -> None:
+    """Of no cluster that is in service he was told that it does not fit. Now there is none."""
+    rest = found_at_rest(three(rayservice("zoo", "huge", workers=9), c="Cordoned"))
+    beside, whole = both(rest, cluster("a", state="Lost") | cluster("b", state="Lost"))
+    assert beside is not None
+    reasons = [{d.group: d.finding.code for d in made.view.plan.decisions}["zoo/huge"] for made in (beside, whole)]
+    assert reasons == [Reason.NO_CLUSTER_FITS, Reason.NO_ELIGIBLE_CLUSTER]
+    assert not holds(rest, beside, whole), "which tells that the pass behind it says the same"
 
 
 def test_as_many_remedies_are_tried_as_for_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

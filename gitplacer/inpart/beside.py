@@ -2,7 +2,7 @@
 A plan beside all who stay: of apps that are new or other than they were, or of clusters that are given another state, such as that one is lost.
 
 Who is in the same namespaces, who is on these clusters and who waits is planned. Everybody else stays where he is, and holds his room there: that is all that
-the others have to know of him.
+the others have to know of him. Who waits for room waits on where none becomes free, and is asked again only if the plan is shown, since he may be told another reason.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gitplacer.inpart.footing import Footing
 from gitplacer.inpart.part import Part, part_beside
 from gitplacer.inpart.planning import is_written_by, outgrown_beside
 from gitplacer.inputs import Inputs
+from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
@@ -45,15 +46,35 @@ def planned_beside(
     part = part_beside(inputs, base, footing, concern) if concern is not None else None
     if concern is None or part is None:
         return None
+    resting = {} if with_candidates or concern.gives else _waiting_on(part, concern)
     try:
         made = hydrate(
-            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, bystanders=part.bystanders
-        )
+            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=resting, bystanders=part.bystanders
+        )  # fmt: skip
     except Rejected:
         return None  # which is to be told of the whole
     if not _tells(made, part, concern) or (with_candidates and outgrown_beside(made)):
         return None
     return _whole(inputs, made, part, concern, base)
+
+
+_FOR_WANT_OF_ROOM = frozenset({Reason.NO_CLUSTER_FITS, Reason.TIGHT_FIT, Reason.ROOM})
+
+
+def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
+    """
+    Who waits for room as before where none becomes free, with what is known of him; nobody where room is kept for somebody, who may lose it to another. What is new
+    in a namespace may be what others there wait for.
+    """
+    if any(decision.claim is not None for decision in part.known.values()):
+        return {}
+    return {
+        group: decision
+        for group, decision in part.known.items()
+        if decision.action is Action.WAIT
+        and decision.finding.code in _FOR_WANT_OF_ROOM
+        and namespace_of(group) not in concern.namespaces
+    }
 
 
 def _tells(made: Hydration, part: Part, concern: Concern) -> bool:

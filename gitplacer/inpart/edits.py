@@ -40,13 +40,15 @@ def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) 
 class Concern:
     """
     Whom a change concerns. `files` are those that are read; in some of them are clusters (`cluster_files`), of which `clusters` have another state then,
-    in the others objects of `namespaces`.
+    in the others objects of `namespaces`. `gives`: whether somebody may find room by it who found none, since a cluster takes new apps, or an app
+    may ask for less than it did.
     """
 
     files: frozenset[str]
     cluster_files: frozenset[str]
     clusters: frozenset[str]
     namespaces: frozenset[str]
+    gives: bool
 
 
 def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection[str], memo: Memo) -> Concern | None:
@@ -62,7 +64,7 @@ def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection
     new = read_new((path for path in paths if path not in before), source, memo)
     if edited is None or new is None:
         return None
-    restated = {path: names for path, each in edited.items() if (names := _restated(each)) is not None}
+    restated = {path: states for path, each in edited.items() if (states := _restated(each)) is not None}
     if not all(_names(each.was) <= _names(each.now) for each in edited.values()):
         return None
     if any(_looks_at_pods(file) for file in (*(each.now for each in edited.values()), *new.values())):
@@ -74,8 +76,11 @@ def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection
         if file.parsed.faults or "" in there:
             return None
         namespaces.update(there)
-    clusters = frozenset(name for names in restated.values() for name in names)
-    return Concern(frozenset(paths), frozenset(restated), clusters, frozenset(namespaces))
+    states = {name: state for some in restated.values() for name, state in some.items()}
+    gives = not _CLOSED.issuperset(states.values()) or not all(
+        takes_nothing_away(each) for path, each in edited.items() if path not in restated
+    )
+    return Concern(frozenset(paths), frozenset(restated), frozenset(states), frozenset(namespaces), gives)
 
 
 def _names(file: ReadFile) -> set[str]:
@@ -105,19 +110,23 @@ def _namespace(document: ParsedDocument, path: str, spec: FleetSpec) -> str:
     return str(written or pathglob.captured(spec.source.namespaces.from_path, path, "namespace") or "")
 
 
-def _restated(edited: EditedFile) -> frozenset[str] | None:
-    """The clusters that have another state; None where a file has anything but clusters, or says more of one."""
+_CLOSED = frozenset({"Cordoned", "Draining", "Lost"})
+"""States in which a cluster takes nobody new."""
+
+
+def _restated(edited: EditedFile) -> dict[str, str] | None:
+    """The clusters that have another state, with that; None where a file has anything but clusters, or says more of one."""
     old, new = edited.was.parsed, edited.now.parsed
     if len(old.documents) != len(new.documents):
         return None
-    found = set()
+    found = {}
     for was, now in zip(old.documents, new.documents, strict=True):
         (rest, state), (other_rest, other) = _without_state(was.value), _without_state(now.value)
         if was.value.get("kind") != "Cluster" or repr(rest) != repr(other_rest):
             return None
         if repr(state) != repr(other):
-            found.add(str(_written(now, "name")))
-    return frozenset(found)
+            found[str(_written(now, "name"))] = str(other)
+    return found
 
 
 def _without_state(cluster: Mapping[str, object]) -> tuple[dict[str, object], object]:
