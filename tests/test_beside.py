@@ -27,6 +27,8 @@ from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action, Finding, Reason
 from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.model.verdicts import NONE, OF_WAITING
+from gitplacer.model.workload import Gang
+from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.rounds import Round
 from gitplacer.remedies import few
@@ -360,6 +362,40 @@ def test_why_somebody_waits_is_told_anew_by_the_next_pass() -> None:
     reasons = [{d.group: d.finding.code for d in made.view.plan.decisions}["zoo/huge"] for made in (beside, whole)]
     assert reasons == [Reason.NO_CLUSTER_FITS, Reason.NO_ELIGIBLE_CLUSTER]
     assert not holds(rest, beside, whole), "which tells that the pass behind it says the same"
+
+
+@pytest.mark.parametrize("edits", [cluster("a", state="Lost"), SMALL, rayservice("web", "small", workers=0, gpus=0)])
+def test_who_stays_sits_where_he_sat(edits: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is packed who was there when the fleet came to rest, whether he is read or stands by."""
+    rest = found_at_rest(three())
+    packed: list[int] = []
+    fit = Ledger._fit
+
+    def noted(self: Ledger, gang: Gang, scale_up: bool) -> Any:
+        packed.append(sum(pods.count for pods in gang))
+        return fit(self, gang, scale_up)
+
+    monkeypatch.setattr(Ledger, "_fit", noted)
+    beside = planned(rest, edits)
+    assert beside is not None
+    (new,) = (d.group for d in beside.view.plan.decisions if d.before != d.after)
+    assert {*packed} == {sum(pods.count for pods in beside.snapshot.groups[new].gang)}
+
+
+def test_who_found_no_room_as_he_came_has_no_seat() -> None:
+    """The largest go first where room is tight. If the last had a seat for the pods that found room as they came, the new one would find some."""
+    story = Story.of(policy("any", "select: {}"), cluster("a"))
+    story.capacity |= snapshot("a", "n1 5 64Gi 1", "n2 5 64Gi 0", "n3 64 256Gi 4")
+    story.source |= rayservice("ml", "first", cpu="2", workers=0, gpus=0) | rayservice(
+        "ml", "next", cpu="4", workers=0, gpus=0
+    )
+    ((path, last),) = rayservice("web", "last", cpu="2").items()
+    story.source[path] = last.replace('cpu: "2"', 'cpu: "1"', 1)
+    story.run()
+    story.capacity |= snapshot("a", "n1 5 64Gi 1", "n2 5 64Gi 0")
+    rest = found_at_rest(story)
+    assert not rest.made.view.plan.outgrown
+    assert where(told(rest, rayservice("own", "new", cpu="2", workers=0, gpus=0)))["own/new"] == ()
 
 
 def test_as_many_remedies_are_tried_as_for_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """
 The room of those who are placed on a cluster, taken one after another: whether it was looked up where they sit, or worked out, comes to the same.
 
-The law lets random groups take room twice, the second time with what the first has remembered: such as find no room, take luck, wait for machines, have
+The laws let random groups take room twice, the second time with what the first has remembered, or with where they sat then: such as find no room, take luck, wait for machines, have
 come to their end or mind other pods are among them.
 """
 
@@ -29,7 +29,8 @@ from gitplacer.passes.seats import PLACES, KeptSeats, ledgers_beside
 from gitplacer.placement import seating
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
-from gitplacer.placement.seating import Asked, NoSeats, Seats, reserved
+from gitplacer.placement.nodes import Columns
+from gitplacer.placement.seating import Asked, NoSeats, Seats, reserved, seats_in
 from gitplacer.source.files import InMemory
 from tests.stories import ANYWHERE, Story, rayjob
 from tests.stories import cluster as cluster_file
@@ -207,6 +208,97 @@ def test_what_is_remembered_stands_for_what_is_free_and_what_pods_ask_for(
     first(ledger)
     reserved(groups, seats, "c", ledger)
     assert bool(seats.found) is known
+
+
+# where who stands by sits
+
+
+def seated(groups: Sequence[Asked], made: Opening) -> tuple[Asked, ...] | None:
+    """They, with where they sit in a cluster; None where somebody finds no room."""
+    ledger = made.open()
+    opened = ledger.opened()
+    if reserved(groups, NoSeats(), "c", ledger):
+        return None
+    seats = seats_in(ledger, groups, opened)
+    return tuple(each._replace(seat=seats.get(each.group)) for each in groups)
+
+
+@settings(max_examples=3000 if settings().max_examples > 100 else 100)
+@given(
+    st.sampled_from(OPENINGS), st.sampled_from(OPENINGS), st.lists(some(), max_size=6, unique_by=lambda each: each.group),
+    st.sets(st.integers(0, 5)), st.integers(0, 6), st.one_of(st.none(), some()), st.booleans(),
+)  # fmt: skip
+def test_who_sits_where_he_did_sits_where_he_would_be_put(
+    before: Opening, now: Opening, groups: list[Asked], gone: set[int], at: int, new: Asked | None, less: bool
+) -> None:
+    """Also where some have gone, somebody has come between, or the cluster is another."""
+    known = seated(groups, before)
+    if known is None:
+        return
+    left = [each for number, each in enumerate(known) if number not in gone]
+    if new is not None:
+        left.insert(at, new._replace(group="ns/new"))
+    told = []
+    for asked_for in (left, [each._replace(seat=None) for each in left]):
+        ledger = now.open()
+        if less:
+            _less_free(ledger)
+        told.append(everything(ledger, reserved(asked_for, NoSeats(), "c", ledger)))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("worth", [1, 10**9], ids=["large", "small"])
+@pytest.mark.parametrize(
+    ("changed", "packed_again"),
+    [
+        pytest.param(lambda groups: groups, 0, id="the same"),
+        pytest.param(lambda groups: groups[:2], 0, id="the last has gone"),
+        pytest.param(lambda groups: (*groups, *asked(*GANGS[:4])[3:]), 1, id="one has come"),
+        pytest.param(lambda groups: (groups[0], groups[1]._replace(seat=None), groups[2]), 2, id="one is read"),
+        pytest.param(lambda groups: groups[1:], 2, id="the first has gone"),
+        pytest.param(lambda groups: groups[::-1], 3, id="in another order"),
+    ],
+)
+def test_those_are_packed_before_whom_something_is_otherwise(
+    changed: Callable[[tuple[Asked, ...]], tuple[Asked, ...]], packed_again: int, worth: int, packed: list[Gang], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """On a large cluster all are, if one is: there they are looked up together."""
+    monkeypatch.setattr(seating, "WORTH", worth)
+    known = seated(asked(*GANGS[:3]), OPENINGS[0])
+    assert known is not None
+    packed.clear()
+    groups = changed(known)
+    reserved(groups, NoSeats(), "c", OPENINGS[0].open())
+    assert len(packed) == (len(groups) if packed_again and worth == 1 else packed_again)
+
+
+def test_where_less_is_free_all_are_packed_again(packed: list[Gang]) -> None:
+    known = seated(asked(*GANGS[:3]), OPENINGS[0])
+    assert known is not None
+    ledger = OPENINGS[0].open()
+    _less_free(ledger)
+    packed.clear()
+    reserved(known, NoSeats(), "c", ledger)
+    assert len(packed) == 3
+
+
+def test_of_what_no_machine_has_a_cluster_is_opened_alike_with_and_without() -> None:
+    """Which resources there are depends on which clusters and groups are planned."""
+    more = replace(OPENINGS[0], columns=Columns([*OPENINGS[0].columns.names, "example.com/other"]))
+    assert more.open().opened() == OPENINGS[0].open().opened()
+
+
+@pytest.mark.parametrize("group", ["ns/a", "ns/shown"])
+def test_nobody_has_a_seat_beside_one_who_minds_other_pods(group: str) -> None:
+    gang = MINDING if group == "ns/a" else HALF_SHOWN
+    known = seated([asked(GANGS[0])[0], asked(gang)[0]._replace(group=group)], OPENINGS[0])
+    assert known is not None and [each.seat for each in known] == [None, None]
+
+
+def test_who_waits_for_machines_has_no_seat() -> None:
+    """There are none yet that it could be on."""
+    known = seated(asked(GANGS[0], (pods(30, cpu=1000),), scale_up=True), OPENINGS[1])
+    assert known is not None and [each.seat is not None for each in known] == [True, False]
 
 
 # in the cache

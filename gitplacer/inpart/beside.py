@@ -46,6 +46,7 @@ def planned_beside(
     part = part_beside(inputs, base, footing, concern) if concern is not None else None
     if concern is None or part is None:
         return None
+    ledgers.sat = part.sat
     resting = {} if with_candidates or concern.gives else _waiting_on(part, concern)
     try:
         made = hydrate(

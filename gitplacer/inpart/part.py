@@ -33,7 +33,7 @@ class Part:
     The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
     are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
     group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id. `bystanders` are those on its
-    clusters that are not in it either, by cluster and id, with what they hold there.
+    clusters that are not in it either, by cluster and id, with what they hold there, and `sat` all of whom that is known, whether they are in it or not.
     """
 
     inputs: Inputs
@@ -45,6 +45,7 @@ class Part:
     clusters: frozenset[str]
     waiting: Mapping[str, str]
     bystanders: Mapping[str, Mapping[str, Bystander]]
+    sat: Mapping[str, Mapping[str, Bystander]]
 
 
 def part_of(
@@ -96,6 +97,7 @@ def part_of(
         bystanders={
             name: {group: one for group, one in some.items() if group in apart} for name, some in standing.items()
         },
+        sat=standing,
     )
 
 
@@ -132,6 +134,7 @@ def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Conce
         bystanders={
             name: {group: one for group, one in there.items() if group in apart} for name, there in standing.items()
         },
+        sat=standing,
     )
 
 

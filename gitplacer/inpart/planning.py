@@ -63,7 +63,7 @@ def planned_in_part(
     """
     edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else frozenset[str]()
     cut = partial(part_of, inputs, base, footing, edited, shown=shown)
-    planned = partial(hydrate, memo=memo, ledgers=ledgers, with_candidates=with_candidates)
+    planned = partial(_planned, memo=memo, ledgers=ledgers, with_candidates=with_candidates)
     told = _told(cut, planned, base, outgrown=bool(with_candidates)) if edited else None
     if told is None:
         return None
@@ -76,8 +76,16 @@ def planned_in_part(
     return InPart(hydration, replace(base, states=states), part, asked)
 
 
+def _planned(part: Part, *, memo: Memo, ledgers: LedgerCache, with_candidates: Verdicts | bool) -> Hydration:
+    ledgers.sat = part.sat
+    return hydrate(
+        part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting, waiting=part.waiting,
+        bystanders=part.bystanders,
+    )  # fmt: skip
+
+
 def _told(
-    cut: Callable[..., Part | None], planned: Callable[..., Hydration], base: Baseline, *, outgrown: bool
+    cut: Callable[..., Part | None], planned: Callable[[Part], Hydration], base: Baseline, *, outgrown: bool
 ) -> tuple[Part, Hydration] | None:
     """
     A part, which `cut` makes, and its plan, beside those who stand by; with them where something may become of one, such as that he is told to
@@ -88,7 +96,7 @@ def _told(
         if part is None:
             return None
         try:
-            made = planned(part.inputs, resting=part.resting, waiting=part.waiting, bystanders=part.bystanders)
+            made = planned(part)
         except Rejected:
             return None  # which is to be told of the whole
         if _is_quiet(made, part, base) and not (outgrown and outgrown_beside(made)):

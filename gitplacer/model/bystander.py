@@ -27,12 +27,23 @@ class Holding(NamedTuple):
     by_machines: bool
 
 
+class Seated(NamedTuple):
+    """
+    Where those pods of a group sit that no snapshot shows, on a cluster that was `opened` like that and in which groups were seated one after another, as the how
+    manyth. `uses` are its set of pods, the machine and how many.
+    """
+
+    opened: bytes
+    number: int
+    uses: tuple[tuple[int, int, int], ...]
+
+
 class Bystander(NamedTuple):
     """
     A group that stays on a cluster and of which nothing else is known there: what it `holds`, `since` when, and with which priority it came;
     `is_gang`: whether it was promised room for all its pods. `tenant` is whose it is, '' for nobody's; `ends`: whether it gives its room back when it
     has run to its end; `is_local`: whether it stays whatever becomes of other clusters, since its policy does not want it on all of them, and no
-    relocation of it is remembered.
+    relocation of it is remembered. Its `seat` saves work.
     """
 
     holds: Holding
@@ -42,3 +53,4 @@ class Bystander(NamedTuple):
     tenant: str
     ends: bool
     is_local: bool
+    seat: Seated | None = None

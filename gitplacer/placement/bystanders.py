@@ -7,10 +7,10 @@ of it runs, it has no pod on every node, and no quota on a cluster counts it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
-from gitplacer.model.bystander import Bystander
+from gitplacer.model.bystander import Bystander, Seated
 from gitplacer.model.decision import Decision, simply_stays
 from gitplacer.model.workload import Roster
 from gitplacer.placement.ledgercache import LedgerCache
@@ -46,7 +46,11 @@ def bystanders(
             name, epoch = entry.name, epochs.get((entry.name, WORKLOADS), 0)
             if name in snapshot.capacity and _is_plain_there(shared, group_id, entry, epoch):
                 found.setdefault(name, {})[group_id] = occupancy.as_bystander(group_id, name)
-    return found
+    return {name: _seated(there, occupancy.seats(name)) for name, there in found.items()}
+
+
+def _seated(there: Mapping[str, Bystander], seats: Mapping[str, Seated]) -> dict[str, Bystander]:
+    return {group_id: one._replace(seat=seats.get(group_id)) for group_id, one in there.items()}
 
 
 def _is_plain_there(shared: Pass, group_id: str, entry: RecordCluster, epoch: int) -> bool:

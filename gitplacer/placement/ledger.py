@@ -9,11 +9,13 @@ promised, so nothing is sold twice between two snapshots.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import compress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -494,6 +496,17 @@ class Ledger:
     def seats(self) -> dict[str, tuple[Seat, ...]]:
         """Who was promised room here, and where. Pods that the snapshot shows are not among them."""
         return {group_id: self.seated(hold.packing.uses) for group_id, hold in self._holds.items()}
+
+    def packing_of(self, group_id: str) -> Packing:
+        """Where a group sits that was promised room here, by the numbers of machines."""
+        return self._holds[group_id].packing
+
+    def opened(self) -> bytes:
+        """A digest of what is free on which machine: groups that are seated one after another sit where they did when it was the same."""
+        offered = np.any(self._free, axis=0)  # what no machine here has, others of a fleet may have or not
+        told = hashlib.blake2b(repr([*compress(self.columns.names, offered.tolist())]).encode(), digest_size=16)
+        told.update(self._free[:, offered].tobytes())
+        return told.digest()
 
     def promised(self) -> dict[str, tuple[tuple[str, Seat], ...]]:
         """The same, each with the role of its pods; what a group has beside its pods while it is updated is among it."""

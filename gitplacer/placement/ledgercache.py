@@ -18,6 +18,7 @@ from datetime import datetime
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.machines import Catalogue
+from gitplacer.model.bystander import Bystander
 from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
@@ -75,6 +76,8 @@ class LedgerCache:
 
     def __init__(self, seats: Seats | None = None) -> None:
         self.seats = seats or NoSeats()
+        self.sat: Mapping[str, Mapping[str, Bystander]] = {}
+        """Where groups sat when nothing happened, by cluster and id, for passes that read some of them. It saves work, and may be of another time."""
         self._open: dict[str, tuple[Opening, Ledger]] = {}
         """Those that were opened first come first."""
         self._asked: set[str] = set()

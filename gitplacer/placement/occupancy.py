@@ -8,12 +8,13 @@ room that is kept for those who wait.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
+from typing import Any
 
 from gitplacer.grouping import Group
-from gitplacer.model.bystander import Bystander, Holding
+from gitplacer.model.bystander import Bystander, Holding, Seated
 from gitplacer.model.decision import Claim, Reason
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
@@ -24,13 +25,16 @@ from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.presence import Presence
 from gitplacer.placement.reservations import NOBODY, Reservations
-from gitplacer.placement.seating import Asked, reserved
+from gitplacer.placement.seating import Asked, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
 Placements = Mapping[str, tuple[str, ...]]
 """Id of a group or record to the clusters that have its files."""
+
+_Order = Callable[[str, str], tuple[Any, ...]]
+"""What groups are sorted by on a cluster."""
 
 Claims = Mapping[str, Claim]
 """Id of a group that waits to the room that is kept for it."""
@@ -103,8 +107,8 @@ class Occupancy:
         # As they came is how they were promised their room. Where packing them one after another fails that way, the
         # largest go first; where it still fails, the cluster is overfull, and takes nothing new.
         for order in (self._arrival, self._size):
-            asked = tuple(self._asked(empty, g, cluster) for g in sorted(group_ids, key=partial(order, cluster)))
-            ledger, left_over = empty.replay(asked, partial(reserved, asked, self._pass.seats, cluster))
+            asked = self._in_order(empty, cluster, group_ids, order)
+            ledger, left_over = self._filled(empty, cluster, asked)
             if not left_over:
                 break
         self._beside[cluster] = self._reserved_beside(ledger, cluster, group_ids)
@@ -112,6 +116,14 @@ class Occupancy:
         if not all(self._waits_on_its_node(group_id, cluster) for group_id in gangs):
             ledger.close()
         return ledger, gangs
+
+    def _in_order(self, empty: Ledger, cluster: str, group_ids: Iterable[str], order: _Order) -> list[Asked]:
+        return [self._asked(empty, group_id, cluster) for group_id in sorted(group_ids, key=partial(order, cluster))]
+
+    def _filled(self, empty: Ledger, cluster: str, asked: Sequence[Asked]) -> tuple[Ledger, list[str]]:
+        """A copy of a ledger with the room of groups taken, one after another, and those that find none for all their pods."""
+        moves = tuple((each.group, each.holds) for each in asked)  # and not where they sat, which only saves work
+        return empty.replay(moves, partial(reserved, asked, self._pass.seats, cluster))
 
     def _reserved_beside(self, ledger: Ledger, cluster: str, group_ids: Iterable[str]) -> dict[str, Judged]:
         """Take the room of what comes beside those who are placed, in the order in which they came."""
@@ -224,7 +236,7 @@ class Occupancy:
         """The room that a placed group has on a cluster, as its ledger is asked for it."""
         bystander = self._bystander(group_id, cluster)
         if bystander is not None:
-            return Asked(group_id, bystander.holds)
+            return Asked(group_id, bystander.holds, bystander.seat)
         group = self._pass.groups.get(group_id)
         by = self._pass.taken_by(group_id, cluster)
         held = Holding(
@@ -235,7 +247,7 @@ class Occupancy:
             lucky=group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster),
             by_machines=by == Reason.FITS_BY_SCALE_UP,
         )
-        return Asked(group_id, held)
+        return Asked(group_id, held, self._pass.seat_of(group_id, cluster, held))
 
     def as_bystander(self, group_id: str, cluster: str) -> Bystander:
         """A placed group as somebody who stands by on a cluster."""
@@ -248,6 +260,13 @@ class Occupancy:
         return Bystander(
             holds, since, -rank, self._is_gang(group_id, cluster), tenant.name if tenant is not None else "", self._releases(group), is_local
         )  # fmt: skip
+
+    def seats(self, cluster: str) -> dict[str, Seated]:
+        """Where those sit who are on a cluster, if all of them find room one after another as they came."""
+        empty, group_ids = self._pass.books[cluster], {*self.here.on(cluster), *self._pass.bystanders(cluster)}
+        asked = self._in_order(empty, cluster, group_ids, self._arrival)
+        ledger, left_over = self._filled(empty, cluster, asked)
+        return {} if left_over else seats_in(ledger, asked, empty.opened())
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

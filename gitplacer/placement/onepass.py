@@ -21,7 +21,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.kinds.tenant import Tenant
-from gitplacer.model.bystander import Bystander
+from gitplacer.model.bystander import Bystander, Holding, Seated
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
@@ -179,6 +179,11 @@ class Pass:
     def seats(self) -> Seats:
         """What remembers where groups sit."""
         return self._ledgers.seats
+
+    def seat_of(self, group_id: str, cluster: str, holds: Holding) -> Seated | None:
+        """Where a group sat on a cluster when it held the same there, if that is known."""
+        sat = self._ledgers.sat.get(cluster, {}).get(group_id)
+        return sat.seat if sat is not None and sat.holds == holds else None
 
     def _hold_together(self) -> None:
         """Hold what exchanges members with what is held."""

@@ -1,6 +1,9 @@
 """
 The room of those who are placed on a cluster, taken one after another.
 
+Where somebody sits who stands by is known with him. It is where he would be put now, if all before him sit where they did then, and the cluster is as it was. So a cluster
+on which nothing has happened is filled without a search.
+
 A large cluster may have a thousand groups that no snapshot shows yet, each of which is packed into ten thousand machines; and once more in every process. What
 comes of it depends on what is free there, on how much their pods ask for and which nodes take these, and on nothing else where none of them minds
 other pods. So it is kept by the digest of that, for whoever takes the same room again. A cluster that is soon packed is not looked up.
@@ -9,13 +12,14 @@ other pods. So it is kept by the digest of that, for whoever takes the same room
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from gitplacer.model.bystander import Holding
-from gitplacer.model.workload import Gang, PodShape
+from gitplacer.model.bystander import Holding, Seated
+from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Counts
 from gitplacer.placement.pack import Packing, Use, merged
@@ -48,10 +52,11 @@ class NoSeats(Seats):
 
 
 class Asked(NamedTuple):
-    """What a ledger is asked for by a placed group."""
+    """What a ledger is asked for by a placed group, and where it sat before, if that is known."""
 
     group: str
     holds: Holding
+    seat: Seated | None = None
 
     def reserved(self, ledger: Ledger, known: Packing | None = None) -> bool:
         """Take it; whether there was room for all of it. `known` is where it is known to sit."""
@@ -68,8 +73,9 @@ class Asked(NamedTuple):
 
 def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
     """Take the room of groups on a cluster, one after another; those that found none for all their pods."""
-    if ledger.size * len(asked) < WORTH:
-        return [each.group for each in asked if not each.reserved(ledger)]
+    seated = list(_as_before(asked, ledger))
+    if len(seated) == len(asked) or ledger.size * len(asked) < WORTH:
+        return [each.group for each, known in zip_longest(asked, seated) if not each.reserved(ledger, known)]
     gangs = [each.missing(ledger) for each in asked]
     # Empty sets count: where the others of a gang may be is sought by who minds other pods, also where it is these alone that do.
     if ledger.size * sum(map(bool, map(merged, gangs))) < WORTH or any(map(ledger.minds, gangs)):
@@ -91,6 +97,34 @@ def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger)
     if len(found) > len(known):
         seats.remember(cluster, digest, _written(found, gangs))
     return left_over
+
+
+def seats_in(ledger: Ledger, asked: Sequence[Asked], opened: bytes) -> dict[str, Seated]:
+    """
+    Where groups sit in a ledger that was `opened` like that and filled with them and nobody else, each of whom found room for all his pods: of those who do not wait
+    for machines, by id. None where some mind more than nodes and room.
+    """
+    gangs = [each.missing(ledger) for each in asked]
+    if any(map(ledger.minds, gangs)):
+        return {}
+    found = {}
+    for number, (each, gang) in enumerate(zip(asked, gangs, strict=True)):
+        packing, sets = ledger.packing_of(each.group), {pods: k for k, pods in enumerate(merged(gang))}
+        if packing.is_there:
+            found[each.group] = Seated(
+                opened, number, tuple((sets[use.pods], use.machine, use.count) for use in packing.uses)
+            )
+    return found
+
+
+def _as_before(asked: Sequence[Asked], ledger: Ledger) -> Iterator[Packing]:
+    """Where the first groups sit, who sat there when the same sat before them on the same cluster."""
+    opened = ledger.opened() if asked and asked[0].seat is not None else b""
+    for number, each in enumerate(asked):
+        seat = each.seat
+        if seat is None or (seat.opened, seat.number) != (opened, number):
+            return
+        yield _packing(seat.uses, merged(each.missing(ledger)), ledger)
 
 
 def _digest(ledger: Ledger, gangs: Sequence[Gang]) -> str:
@@ -126,14 +160,14 @@ def _written(found: Sequence[Packing], gangs: Sequence[Gang]) -> bytes:
 def _read(text: bytes, ledger: Ledger, gangs: Sequence[Gang]) -> Iterator[Packing]:
     """The same, for the gangs of which it tells."""
     rows: Counts = np.frombuffer(text, dtype=np.int64).reshape(-1, _COLUMNS)
-    known, asked = int(rows[0, 0]), ledger.columns.asked
+    known = int(rows[0, 0])
     begins = np.searchsorted(rows[1:, 0], np.arange(known + 1)) + 1
     uses = rows.tolist()
     for at, gang in enumerate(gangs[:known]):
-        sets = merged(gang)
-        yield Packing(
-            tuple(
-                Use(machine, asked(sets[k].shape), count, sets[k])
-                for _, k, machine, count in uses[begins[at] : begins[at + 1]]
-            )
-        )
+        yield _packing((use[1:] for use in uses[begins[at] : begins[at + 1]]), merged(gang), ledger)
+
+
+def _packing(uses: Iterable[Sequence[int]], sets: Sequence[PodSet], ledger: Ledger) -> Packing:
+    """That of some sets of pods, of which each use says which it is, the machine and how many."""
+    asked = ledger.columns.asked
+    return Packing(tuple(Use(machine, asked(sets[k].shape), count, sets[k]) for k, machine, count in uses))
