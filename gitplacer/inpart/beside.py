@@ -14,10 +14,10 @@ from gitplacer.grouping import Group, namespace_of
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart.edits import Concern, concern_of
 from gitplacer.inpart.footing import Footing
-from gitplacer.inpart.part import Part, part_beside
+from gitplacer.inpart.part import Part, part_beside, simply_waits
 from gitplacer.inpart.planning import is_written_by, outgrown_beside
 from gitplacer.inputs import Inputs
-from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.model.decision import Decision, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
@@ -64,15 +64,13 @@ _FOR_WANT_OF_ROOM = frozenset({Reason.NO_CLUSTER_FITS, Reason.TIGHT_FIT, Reason.
 
 def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
     """
-    Who waits for room as before where none becomes free, with what is known of him; nobody where room is kept for somebody, who may lose it to another. What is new
-    in a namespace may be what others there wait for.
+    Who waits for room as before where none becomes free, with what is known of him: but those for whom some is kept, which another may have taken. What is new in a
+    namespace may be what others there wait for.
     """
-    if any(decision.claim is not None for decision in part.known.values()):
-        return {}
     return {
         group: decision
         for group, decision in part.known.items()
-        if decision.action is Action.WAIT
+        if simply_waits(decision)
         and decision.finding.code in _FOR_WANT_OF_ROOM
         and namespace_of(group) not in concern.namespaces
     }
