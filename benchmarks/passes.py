@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import generate
+from benchmarks.fleets import HUB
 
 PLACED = "2026-01-02T03:05:00Z"
 LATER = "2026-01-02T03:06:00Z"
@@ -90,6 +91,10 @@ class Fleet:
             text = file.read_text()
             file.write_text(replaced(text) if replaced else text + f"# edit {self.edits}\n")
         generate.commit(self.source, f"Edit {self.edits}")
+
+    def lose(self) -> None:
+        """Give up the cluster that has the most and commit."""
+        self.edit([self.source / "clusters" / f"{HUB}.yaml"], lambda text: f"{text}  state: Lost\n")
 
     def add(self, file: Path, text: str) -> None:
         """Write a file that is new and commit."""

@@ -10,11 +10,12 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from benchmarks import floors, generate
-from benchmarks.fleets import HUB, Size
+from benchmarks.fleets import Size
 from benchmarks.passes import LATER, LATER_STILL, PLACED, Fleet, Spent, run
 
 PUSHES = 5
@@ -70,19 +71,16 @@ def one(fleet: Fleet, size: Size) -> Sample:
 
 def watch(fleet: Fleet, size: Size) -> Sample:
     """
-    Another image of a RayJob, and by turns a comment, on a fleet that is at rest at the time of today, which is the controller's: what has come with the time since the fleet was made
-    is published by a pass before, and one more finds nothing to do.
+    Another image of a RayJob, and by turns a comment, on a fleet that is at rest at the time of today, which is the controller's.
     """
-    for _ in range(2):
-        fleet.command("reconcile")
-    command = [sys.executable, "-m", "benchmarks.watch", "--on", str(fleet.folder), "--pushes", str(PUSHES), "--json"]
-    told = json.loads(run(command, fleet.environment))
+    with _today(fleet):
+        spent, told = _watched(fleet, "--pushes", str(PUSHES))
     more = (
         ("slowest", told["slowest"]),
         ("seconds until the controller is idle", told["ended"]),
         ("seconds for a comment", told["comment"]),
     )
-    return Sample(Spent(told["seconds"], told["cpu"], told["mib"]), told["floor"], more)
+    return Sample(spent, told["floor"], more)
 
 
 def lost(fleet: Fleet, size: Size) -> Sample:
@@ -90,19 +88,23 @@ def lost(fleet: Fleet, size: Size) -> Sample:
     The cluster that has the most, of a fleet of which a pass has found that it is at rest; each of its services that can move is a commit that renames. Beside it what
     it takes to plan the whole fleet for that.
     """
-    file = fleet.source / "clusters" / f"{HUB}.yaml"
-
-    def lose(*options: str) -> Sample:
-        return _published(fleet, lambda: fleet.edit([file], lambda text: f"{text}  state: Lost\n"), *options)
-
     fleet.reconcile()
     with fleet.undone(), fleet.aside():
-        whole = lose("--full")
+        whole = _published(fleet, fleet.lose, "--full")
     with fleet.undone(), fleet.aside():
         before = fleet.commits()
-        sample = lose()
+        sample = _published(fleet, fleet.lose)
         more = ("commits", fleet.commits() - before), ("seconds of a whole pass", whole.spent.seconds)
         return Sample(sample.spent, sample.floor, more)
+
+
+def lost_watched(fleet: Fleet, size: Size) -> Sample:
+    """The same in `--watch`."""
+    with _today(fleet):
+        before, tip = fleet.commits(), generate.git(fleet.deployment, "rev-parse", "main").strip()
+        spent, told = _watched(fleet, "--lose")
+        more = ("commits", fleet.commits() - before), ("seconds until the controller is idle", told["ended"])
+        return Sample(spent, floors.listing(fleet) + floors.writing(fleet, since=tip), more)
 
 
 def new(fleet: Fleet, size: Size) -> Sample:
@@ -135,6 +137,22 @@ def every_verdict(fleet: Fleet, size: Size) -> Sample:
     return Sample(fleet.command("plan", "--format", "json", "--now", LATER), floors.listing(fleet))
 
 
+@contextmanager
+def _today(fleet: Fleet) -> Iterator[None]:
+    """The fleet for a while as it is today: what has come with the time since it was made is published by a pass, and one more finds nothing to do."""
+    with fleet.undone(), fleet.aside():
+        for _ in range(2):
+            fleet.command("reconcile")
+        yield
+
+
+def _watched(fleet: Fleet, *options: str) -> tuple[Spent, dict[str, float]]:
+    """What a push takes in `--watch`, with all that is told of it."""
+    command = [sys.executable, "-m", "benchmarks.watch", "--on", str(fleet.folder), *options, "--json"]
+    told: dict[str, float] = json.loads(run(command, fleet.environment))
+    return Spent(told["seconds"], told["cpu"], told["mib"]), told
+
+
 def _published(fleet: Fleet, change: Callable[[], None], *options: str) -> Sample:
     """A change, and the pass that carries it out."""
     tip = generate.git(fleet.deployment, "rev-parse", "main").strip()
@@ -155,6 +173,7 @@ ROWS: dict[str, tuple[str, Row]] = {
     "watch": ("one manifest changed, in --watch", watch),
     "new": ("one app more, new process", new),
     "lost": ("one cluster lost: a commit for each relocation, one push", lost),
+    "lost-watched": ("one cluster lost, in --watch", lost_watched),
     "pull-request": (f"pull-request plan of a change to {CHANGED_FILES} files", pull_request),
     "verdicts": ("plan as JSON, every cluster's verdict on every group", every_verdict),
 }

@@ -6,8 +6,8 @@ How long it takes from a hint, as a webhook gives it, until a pushed RayJob is c
 
 The controller runs as it does for a user, in this process, on real repos: each push adds a RayJob, gives the hint, and waits for the
 commit to be visible, and for the controller to have done what comes after: behind a whole pass that is a pass which settles. With `--on FOLDER` it runs on a fleet that is placed there already (`source`, `deployment.git`), and each push
-gives a RayJob another image instead, or, by turns, a comment. The floor is what git's own tools take to read the source's tree and to commit one file. The memory is that of
-the process after the first pass and at the end.
+gives a RayJob another image instead, or, by turns, a comment; with `--lose` there is one push, which gives up the largest cluster. The floor is what git's own tools take to read the source's tree and to
+commit one file. The memory is that of the process after the first pass and at the end.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class Measured:
     memory: tuple[float, float] = (0.0, 0.0)
 
     def told(self) -> dict[str, float]:
-        """Medians of the pushes, of images and of comments, the slowest of them, and the most memory, for a program."""
+        """Medians of the pushes, of images and, if there are any, of comments, the slowest of them, and the most memory, for a program."""
         return {
             "seconds": statistics.median(self.spent[::2]),
-            "comment": statistics.median(self.spent[1::2]),
+            "comment": statistics.median(self.spent[1::2] or self.spent),
             "slowest": max(self.spent),
             "ended": statistics.median(self.ended[::2]),
             "cpu": statistics.median(self.worked[::2]),
@@ -122,6 +122,11 @@ def changes(fleet: Fleet) -> Callable[[Path, int], None]:
             fleet.edit_image(path)
 
     return change
+
+
+def loses(fleet: Fleet) -> Callable[[Path, int], None]:
+    """The largest cluster is lost."""
+    return lambda source, number: fleet.lose()
 
 
 def measured(
@@ -167,11 +172,15 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--pushes", type=int, default=20)
     parser.add_argument("--on", type=Path, metavar="FOLDER", help="a fleet that is placed there")
+    parser.add_argument("--lose", action="store_true", help="its largest cluster is lost")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
+    if chosen.lose and not chosen.on:
+        parser.error("--lose takes a fleet that is placed: say where, --on FOLDER")
     if chosen.on:
         fleet = Fleet(chosen.on, chosen.on / "source", chosen.on / "deployment.git")
-        found = measured(chosen.on, fleet.source, fleet.deployment, chosen.pushes, changes(fleet))
+        push, pushes = (loses(fleet), 1) if chosen.lose else (changes(fleet), chosen.pushes)
+        found = measured(chosen.on, fleet.source, fleet.deployment, pushes, push)
     else:
         with tempfile.TemporaryDirectory() as folder:
             size = {"gangs": chosen.gangs, "clusters": chosen.clusters, "nodes": chosen.nodes}
