@@ -383,6 +383,19 @@ def test_who_stays_sits_where_he_sat(edits: Mapping[str, str], monkeypatch: pyte
     assert {*packed} == {sum(pods.count for pods in beside.snapshot.groups[new].gang)}
 
 
+def test_where_somebody_sat_is_nothing_to_the_next_plan() -> None:
+    """Which of its process shares the ledgers: as much is free on the node, but it takes him no more."""
+    story = three(c="Cordoned")
+    rest, ledgers = found_at_rest(story), LedgerCache()
+    inputs = replace(story, source={**story.source, **LOST}).inputs()
+    change = Change.between(rest.before.source, inputs.source)
+    assert rest.footing is not None
+    assert planned_beside(inputs, change, rest.base, rest.footing, memo=story.memory, ledgers=ledgers)
+    story.capacity |= snapshot("b", "n1 16 64Gi 2|, taints: [{key: spared, effect: NoSchedule}]")
+    story.source |= rayservice("zoo", "new", workers=2)
+    assert hydrate(story.inputs(), memo=story.memory, ledgers=ledgers).view.plan.outgrown == {"web/on-b"}
+
+
 def test_who_found_no_room_as_he_came_has_no_seat() -> None:
     """The largest go first where room is tight. If the last had a seat for the pods that found room as they came, the new one would find some."""
     story = Story.of(policy("any", "select: {}"), cluster("a"))

@@ -46,12 +46,13 @@ def planned_beside(
     part = part_beside(inputs, base, footing, concern) if concern is not None else None
     if concern is None or part is None:
         return None
-    ledgers.sat = part.sat
     resting = {} if with_candidates or concern.gives else _waiting_on(part, concern)
     try:
-        made = hydrate(
-            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=resting, bystanders=part.bystanders
-        )  # fmt: skip
+        with ledgers.seated(part.sat):
+            made = hydrate(
+                part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=resting,
+                bystanders=part.bystanders,
+            )  # fmt: skip
     except Rejected:
         return None  # which is to be told of the whole
     if not _tells(made, part, concern) or (with_candidates and outgrown_beside(made)):

@@ -77,11 +77,11 @@ def planned_in_part(
 
 
 def _planned(part: Part, *, memo: Memo, ledgers: LedgerCache, with_candidates: Verdicts | bool) -> Hydration:
-    ledgers.sat = part.sat
-    return hydrate(
-        part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting, waiting=part.waiting,
-        bystanders=part.bystanders,
-    )  # fmt: skip
+    with ledgers.seated(part.sat):
+        return hydrate(
+            part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting, waiting=part.waiting,
+            bystanders=part.bystanders,
+        )  # fmt: skip
 
 
 def _told(

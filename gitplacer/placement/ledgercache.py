@@ -11,7 +11,8 @@ opened anew, a few in each pass, so that what was worked out for pods that are l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,12 +78,21 @@ class LedgerCache:
     def __init__(self, seats: Seats | None = None) -> None:
         self.seats = seats or NoSeats()
         self.sat: Mapping[str, Mapping[str, Bystander]] = {}
-        """Where groups sat when nothing happened, by cluster and id, for passes that read some of them. It saves work, and may be of another time."""
+        """Where groups sat when nothing happened, by cluster and id, for whoever plans with some of them on clusters that are as they were."""
         self._open: dict[str, tuple[Opening, Ledger]] = {}
         """Those that were opened first come first."""
         self._asked: set[str] = set()
         self._worn = 0
         """Passes that the ledgers have served together, less those of which one was opened anew."""
+
+    @contextmanager
+    def seated(self, sat: Mapping[str, Mapping[str, Bystander]]) -> Iterator[None]:
+        """With such seats, for one plan: the next may find the same room on nodes that take other pods."""
+        self.sat = sat
+        try:
+            yield
+        finally:
+            self.sat = {}
 
     def opened(self, asked: Opening) -> Ledger:
         """The ledger that an opening gives, with nothing reserved. Whoever writes to it writes to a copy."""
