@@ -322,37 +322,48 @@ SMALL = rayservice("own", "small", workers=0, gpus=0)
     [
         (cluster("a", state="Lost"), False, False),
         (cluster("a", state="Draining") | cluster("b", state="Cordoned"), False, False),
-        (SMALL, False, False),
-        (SMALL | {"workloads/ml/on-a.yaml": rayservice("ml", "on-a", workers=2)["workloads/ml/on-a.yaml"].replace("image: ray", "image: ray:2")},
-            False, False),
         # he may be told another reason
-        (SMALL, True, True),
+        (cluster("a", state="Lost"), True, True),
         # somebody may find room
         (cluster("c", state="Active"), False, True),
         (cluster("a", state="Lost") | cluster("c", state="Active"), False, True),
-        (SMALL | rayservice("ml", "on-a", workers=1), False, True),
-        # it may be what he waits for
-        (rayservice("zoo", "small", workers=0, gpus=0), False, True),
+        (rayservice("ml", "on-a", workers=1), False, True),
+        # where the new one goes may depend on what others were refused before it
+        (SMALL, False, True),
+        (cluster("a", state="Lost") | SMALL, False, True),
     ],
-)  # fmt: skip
-def test_who_waits_for_room_is_asked_again_where_some_may_be_free(
+)
+def test_who_waits_for_room_is_asked_again_where_that_may_matter(
     edits: Mapping[str, str], read: bool, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rest = found_at_rest(three(rayservice("zoo", "huge", workers=9), c="Cordoned"))
     assert ("zoo/huge" in asked(rest, edits, monkeypatch, read=read)) is again
 
 
-def test_for_whom_room_is_kept_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another may have taken it. Who waits beside him finds no more than before."""
+def test_where_room_is_kept_for_somebody_all_who_wait_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     story = aged()
-    story.source |= rayservice("zoo", "huge", workers=9)
-    assert asked(found_at_rest(story), SMALL, monkeypatch) == {"jobs/big", "own/small"}
+    story.source |= cluster("c", state="Active") | rayservice("zoo", "huge", workers=9)
+    story.capacity |= snapshot("c", "n1 1 1Gi 0", at=story.now)
+    rest = found_at_rest(story)
+    assert asked(rest, cluster("c", state="Lost"), monkeypatch) == {"jobs/big", "zoo/huge"}
 
 
-def test_who_waits_for_a_quota_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What his tenant has may become less."""
-    rest = found_at_rest(three(tenant("zoo", 'quota: {nvidia.com/gpu: "1"}'), rayservice("zoo", "more", workers=2)))
-    assert "zoo/more" in asked(rest, SMALL, monkeypatch)
+def test_where_somebody_waits_for_a_quota_all_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What his tenant has may become less, and where he goes then may depend on others."""
+    more = tenant("zoo", 'quota: {nvidia.com/gpu: "1"}') | rayservice("zoo", "more", workers=2)
+    others = {
+        name: text for owner in ("ml", "web", "own") for name, text in tenant(owner, "priority: {max: 9}").items()
+    }
+    story = three(more, others, rayservice("own", "huge", workers=9), c="Cordoned")
+    story.capacity |= snapshot("b", "n1 64 256Gi 8")
+    assert asked(found_at_rest(story), LOST, monkeypatch) == {"zoo/more", "own/huge"}
+
+
+@pytest.mark.parametrize("more", ["", "\nclusters: {names: [b]}"], ids=["all are there", "one waits"])
+def test_where_copies_may_be_sought_all_are_asked_again(more: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    two = policy("two", f"select: {{names: [two]}}\nprecedence: 6\nplacement: {{copies: 2}}{more}")
+    rest = found_at_rest(three(two, rayservice("web", "two", workers=0, gpus=0), rayservice("zoo", "huge", workers=9)))
+    assert "zoo/huge" in asked(rest, LOST, monkeypatch)
 
 
 def test_why_somebody_waits_is_told_anew_by_the_next_pass() -> None:

@@ -2,7 +2,7 @@
 A plan beside all who stay: of apps that are new or other than they were, or of clusters that are given another state, such as that one is lost.
 
 Who is in the same namespaces, who is on these clusters and who waits is planned. Everybody else stays where he is, and holds his room there: that is all that
-the others have to know of him. Who waits for room waits on where none becomes free, and is asked again only if the plan is shown, since he may be told another reason.
+the others have to know of him. Who waits for room waits on where a cluster is lost, since none becomes free, and is asked again only if the plan is shown: he may be told another reason.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from gitplacer.grouping import Group, namespace_of
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart.edits import Concern, concern_of
 from gitplacer.inpart.footing import Footing
-from gitplacer.inpart.part import Part, part_beside, simply_waits
+from gitplacer.inpart.part import Part, part_beside
 from gitplacer.inpart.planning import is_written_by, outgrown_beside
 from gitplacer.inputs import Inputs
-from gitplacer.model.decision import Decision, Reason
+from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
@@ -46,7 +46,7 @@ def planned_beside(
     part = part_beside(inputs, base, footing, concern) if concern is not None else None
     if concern is None or part is None:
         return None
-    resting = {} if with_candidates or concern.gives else _waiting_on(part, concern)
+    resting = {} if with_candidates else _waiting_on(part, concern)
     try:
         with ledgers.seated(part.sat):
             made = hydrate(
@@ -65,16 +65,20 @@ _FOR_WANT_OF_ROOM = frozenset({Reason.NO_CLUSTER_FITS, Reason.TIGHT_FIT, Reason.
 
 def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
     """
-    Who waits for room as before where none becomes free, with what is known of him: but those for whom some is kept, which another may have taken. What is new in a
-    namespace may be what others there wait for.
+    Who waits for room as before where none becomes free, with what is known of him. Nobody where some group is asked in turn with those who wait: where that goes
+    may depend on what others before it were refused, which a whole plan, such as a pull request shows, finds out.
     """
-    return {
-        group: decision
-        for group, decision in part.known.items()
-        if simply_waits(decision)
-        and decision.finding.code in _FOR_WANT_OF_ROOM
-        and namespace_of(group) not in concern.namespaces
-    }
+    known = part.known.values()
+    if concern.gives or concern.namespaces or any(map(_is_asked_in_turn, known)):
+        return {}
+    return {decision.group: decision for decision in known if decision.action is Action.WAIT}
+
+
+def _is_asked_in_turn(decision: Decision) -> bool:
+    """Whether a group may get something when those are asked who wait: another copy, room that is kept for it, or what it is to have once its quota leaves that."""
+    if decision.action is Action.WAIT:
+        return decision.finding.code not in _FOR_WANT_OF_ROOM
+    return len(decision.before) > 1 or decision.waiting_since is not None
 
 
 def _tells(made: Hydration, part: Part, concern: Concern) -> bool:

@@ -62,7 +62,7 @@ def part_of(
     owned, waited = ({path for group in some for path in footing.files[group]} for some in (groups, waiting))
     if not groups or edited - owned - waited or of_edited & footing.platform:
         return None
-    if not all(simply_stays(known[g]) for g in groups) or not all(simply_waits(known[g]) for g in waiting):
+    if not all(simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
         return None
     clusters = frozenset(name for group in groups for name in known[group].after)
     if not clusters <= footing.clusters.keys() or clusters & footing.contested:
@@ -75,7 +75,7 @@ def part_of(
         if all(group in standing.get(name, ()) for name in clusters.intersection(known[group].before))
     }
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
-    left_out = set() if shown else {d.group for d in base.decisions if simply_waits(d)} - waiting
+    left_out = set() if shown else {d.group for d in base.decisions if _simply_waits(d)} - waiting
     resting = {d.group: d for d in unplaced if d.group not in there and d.group not in left_out}
     apart = _by_themselves(may_stand, {*there, *resting}, footing)
     inside = {*there, *resting} - apart
@@ -158,7 +158,7 @@ def _on(clusters: frozenset[str], decisions: Iterable[Decision], platform: froze
     return {d.group for d in decisions if d.group not in platform and not clusters.isdisjoint(d.before)}
 
 
-def simply_waits(decision: Decision) -> bool:
+def _simply_waits(decision: Decision) -> bool:
     """Whether a group waits, and nowhere is room kept for it."""
     return decision.action is Action.WAIT and decision.claim is None
 
