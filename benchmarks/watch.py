@@ -92,9 +92,10 @@ class Measured:
 
     def told(self) -> dict[str, float]:
         """Medians of the pushes, of images and, if there are any, of comments, the slowest of them, and the most memory, for a program."""
+        comments = self.spent[1::2]
         return {
             "seconds": statistics.median(self.spent[::2]),
-            "comment": statistics.median(self.spent[1::2] or self.spent),
+            **({"comment": statistics.median(comments)} if comments else {}),
             "slowest": max(self.spent),
             "ended": statistics.median(self.ended[::2]),
             "cpu": statistics.median(self.worked[::2]),

@@ -48,7 +48,7 @@ def planned_beside(
         return None
     resting = {} if with_candidates else _waiting_on(part, concern)
     try:
-        with ledgers.seated(part.sat):
+        with ledgers.seated(part.standing):
             made = hydrate(
                 part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=resting,
                 bystanders=part.bystanders,
@@ -69,7 +69,7 @@ def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
     may depend on what others before it were refused, which a whole plan, such as a pull request shows, finds out.
     """
     known = part.known.values()
-    if concern.gives or concern.namespaces or any(map(_is_asked_in_turn, known)):
+    if concern.opens or concern.namespaces or any(map(_is_asked_in_turn, known)):
         return {}
     return {decision.group: decision for decision in known if decision.action is Action.WAIT}
 

@@ -40,15 +40,14 @@ def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) 
 class Concern:
     """
     Whom a change concerns. `files` are those that are read; in some of them are clusters (`cluster_files`), of which `clusters` have another state then,
-    in the others objects of `namespaces`. `gives`: whether somebody may find room by it who found none, since a cluster takes new apps, or an app
-    may ask for less than it did.
+    in the others objects of `namespaces`. `opens`: whether one of the clusters may take new apps then.
     """
 
     files: frozenset[str]
     cluster_files: frozenset[str]
     clusters: frozenset[str]
     namespaces: frozenset[str]
-    gives: bool
+    opens: bool
 
 
 def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection[str], memo: Memo) -> Concern | None:
@@ -77,10 +76,8 @@ def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection
             return None
         namespaces.update(there)
     states = {name: state for some in restated.values() for name, state in some.items()}
-    gives = not _CLOSED.issuperset(states.values()) or not all(
-        takes_nothing_away(each) for path, each in edited.items() if path not in restated
-    )
-    return Concern(frozenset(paths), frozenset(restated), frozenset(states), frozenset(namespaces), gives)
+    opens = not _CLOSED.issuperset(states.values())
+    return Concern(frozenset(paths), frozenset(restated), frozenset(states), frozenset(namespaces), opens)
 
 
 def _names(file: ReadFile) -> set[str]:

@@ -32,8 +32,8 @@ class Part:
     """
     The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
     are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
-    group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id. `bystanders` are those on its
-    clusters that are not in it either, by cluster and id, with what they hold there, and `sat` all of whom that is known, whether they are in it or not.
+    group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id. `standing` are those on its clusters who
+    may stand by, by cluster and id, with what they hold there, whether they are in it or not.
     """
 
     inputs: Inputs
@@ -44,8 +44,15 @@ class Part:
     known: Mapping[str, Decision]
     clusters: frozenset[str]
     waiting: Mapping[str, str]
-    bystanders: Mapping[str, Mapping[str, Bystander]]
-    sat: Mapping[str, Mapping[str, Bystander]]
+    standing: Mapping[str, Mapping[str, Bystander]]
+
+    @property
+    def bystanders(self) -> dict[str, dict[str, Bystander]]:
+        """Those of them who do, since they are not in it."""
+        return {
+            name: {group: one for group, one in there.items() if group not in self.known}
+            for name, there in self.standing.items()
+        }
 
 
 def part_of(
@@ -94,10 +101,7 @@ def part_of(
         known={group: known[group] for group in inside},
         clusters=clusters,
         waiting={group: said for group, said in footing.waiting.items() if group not in inside},
-        bystanders={
-            name: {group: one for group, one in some.items() if group in apart} for name, some in standing.items()
-        },
-        sat=standing,
+        standing=standing,
     )
 
 
@@ -131,10 +135,7 @@ def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Conce
         known={group: known[group] for group in inside},
         clusters=frozenset(everywhere),
         waiting={},
-        bystanders={
-            name: {group: one for group, one in there.items() if group in apart} for name, there in standing.items()
-        },
-        sat=standing,
+        standing=standing,
     )
 
 

@@ -77,7 +77,7 @@ def planned_in_part(
 
 
 def _planned(part: Part, *, memo: Memo, ledgers: LedgerCache, with_candidates: Verdicts | bool) -> Hydration:
-    with ledgers.seated(part.sat):
+    with ledgers.seated(part.standing):
         return hydrate(
             part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=part.resting, waiting=part.waiting,
             bystanders=part.bystanders,
