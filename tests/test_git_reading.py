@@ -22,7 +22,7 @@ from gitplacer.git.listings import Listings
 from gitplacer.git.objects import BlobTooLarge, MissingObject
 from gitplacer.git.program import Git, GitError, one_line
 from gitplacer.git.reading import FORGED, Commit, NoSuchRevision, Repository, refuse_forged
-from gitplacer.git.worktree import read_work_tree
+from gitplacer.git.worktree import lies_as_committed, read_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.redactor import redact
 from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, blob_id
@@ -377,6 +377,9 @@ def test_nothing_in_a_hostile_repository_is_run(work: Path, tmp_path: Path) -> N
         with pytest.raises(GitError):
             repository.tree("2" * 40)
     assert read_work_tree(work).read("plain.yaml") == b"name: plain.yaml\r\n"
+    lies_as_committed(work)
+    git("config", "--remove-section", "filter.evil", cwd=work)
+    lies_as_committed(work)  # which asks git, where there are no filters
     assert not witness.exists()
 
 

@@ -251,11 +251,13 @@ def _note_uncommitted(chosen: Settings) -> None:
     """Whoever has just edited a file may wonder why nothing happened."""
     from gitplacer.cli.progress import note
     from gitplacer.git.reading import Repository
-    from gitplacer.git.worktree import read_work_tree
+    from gitplacer.git.worktree import lies_as_committed, read_work_tree
     from gitplacer.passes.opening import is_work_tree
 
     address = chosen.source
     if not is_work_tree(chosen) or address.work_tree is None:
+        return
+    if lies_as_committed(address.work_tree / chosen.folder):
         return
     with Repository.open(address, chosen.cache_dir) as repository:
         committed = repository.tree(repository.resolve(), chosen.folder)

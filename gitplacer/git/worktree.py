@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
-from gitplacer.git.program import Git, GitError
+from gitplacer.git.program import CommandFailed, Git, GitError
 from gitplacer.git.reading import FORGED, MAX_FILES, forged, too_many_files
 from gitplacer.git.stamps import Stamps
 from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Tree, blob_id
@@ -56,6 +56,30 @@ def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
     if stamps is not None:
         stamps.save()
     return Tree(dict(sorted(entries.items())), _Files(places))
+
+
+def lies_as_committed(folder: Path) -> bool:
+    """
+    Whether git knows of a folder, without a look into any file, that it holds what its commit has. Git's index tells by how the system describes each
+    file, and looks into those that were written in the very moment when it was; so it is not asked where a filter may be run for that, which may
+    be any program. False where it does not know, also where nothing differs. Raises GitError.
+    """
+    address = Address.parse(os.path.abspath(folder), base_dir=Path("/"))
+    if not address.git_dir or not address.work_tree or not address.path:
+        return False
+    git = Git(address.git_dir, work_tree=address.work_tree)
+    if git.run("config", "--name-only", "--get-regexp", r"^filter\.", cwd=address.path, check=False):
+        return False
+    shortly = "--name-only", "--ignore-submodules=all"
+    questions = (
+        ("ls-files", "--others", "--exclude-standard"),
+        ("diff-index", *shortly, "--cached", "HEAD", "--", "."),
+        ("diff-files", *shortly, "--", "."),
+    )
+    try:
+        return not any(git.run(*question, cwd=address.path) for question in questions)
+    except CommandFailed:  # such as where nothing was committed yet
+        return False
 
 
 @dataclass(frozen=True, slots=True)
