@@ -123,13 +123,26 @@ def test_odd_paths_and_bytes_arrive_as_they_are(bare: Path) -> None:
     ("there", "written"), [("clusters", "clusters/a.yaml"), ("clusters/a.yaml", "clusters")], ids=["file", "folder"]
 )
 def test_a_foreign_file_in_the_way_is_never_displaced(bare: Path, there: str, written: str) -> None:
-    tip = published(bare, step("theirs", {there: b"x"}))
-    with pytest.raises(GitError, match=f"{there} in the way") as refused:
-        published(bare, step("ours", {written: b"y"}))
-    assert refused.value.kind == "PathClash"
-    assert git("rev-parse", "main", cwd=bare) == tip
-    published(bare, step("ours", {written: b"y"}, (there,)))  # when it is removed by name, it is planned
+    tip = published(bare, step("theirs", {there: b"x", "other.yaml": b"x"}))
+    for removed in (), ("other.yaml",):
+        with pytest.raises(GitError, match=f"{there} in the way") as refused:
+            published(bare, step("ours", {written: b"y"}, removed))
+        assert refused.value.kind == "PathClash"
+        assert git("rev-parse", "main", cwd=bare) == tip
+    published(bare, step("ours", {written: b"y"}, (there, "other.yaml")))  # when it is removed by name, it is planned
     assert git("ls-tree", "-r", "--name-only", "main", cwd=bare) == written
+
+
+def test_who_only_moves_files_lists_no_tree_to_know_what_was_made(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published(bare, step("there", {"clusters/a/x.yaml": b"x", "clusters/a/y.yaml": b"y"}))
+
+    def listed(*args: object) -> None:
+        raise AssertionError("a tree is listed")
+
+    monkeypatch.setattr(Deployment, "_check_tree", listed)
+    moves = step("moves", {"clusters/b/x.yaml": b"x"}, ("clusters/a/x.yaml",))
+    published(bare, moves, step("and back", {"clusters/a/x.yaml": b"x2"}, ("clusters/b/x.yaml", "clusters/a/y.yaml")))
+    assert git("ls-tree", "-r", "--name-only", "main", cwd=bare) == "clusters/a/x.yaml"
 
 
 def test_removing_a_path_that_is_a_folder_removes_nothing(bare: Path) -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Reason
+from gitplacer.placement import plan as plan_module
 from gitplacer.problems import Rejected
 from gitplacer.relocation.guards import Tally
 from gitplacer.tree import Changes
@@ -655,6 +656,19 @@ def test_what_a_cluster_may_run_still_is_forgotten_with_its_group_in_the_same_pa
         del story.source[path]
     assert outcome(story.run()) == {SERVICE: "Remove  SourceRemoved", "prod/web": "Place a Fits"}
     assert story.run().steps == ()
+
+
+def test_whose_cluster_is_lost_is_expected_to_look_for_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(plan_module, "expect", told.append)
+    quiet, gone = silent(), two("{}", rayservice("prod", "api"), rayservice("prod", "web"))
+    quiet.run()
+    gone.source |= cluster("a", state="Lost")
+    gone.run()
+    gone.source |= rayservice("prod", "new")
+    gone.run()
+    # In the first run of each story all were new; then one who fell silent, two who were lost, and one who is new beside them.
+    assert told == [1, 2, 1, 2, 1]
 
 
 # guards

@@ -389,12 +389,13 @@ class Deployment:
         be listed.
         """
         changes = together(steps)
-        planned = {path: blob_id(data) for path, data in changes.written.items()}
-        if self.tip is not None and not changes.removed:
+        planned: dict[str, str | None] = {path: blob_id(data) for path, data in changes.written.items()}
+        if self.tip is not None:
+            gone = changes.removed - changes.written.keys()
+            planned |= dict.fromkeys(gone & self.tree.entries.keys() if gone else ())
             found = made.changes(self.tip, new)
-            if {p: e.oid for p, (_, e) in found.items() if e is not None and e.mode == FILE} == planned and len(
-                found
-            ) == len(planned):
+            as_files = (entry is None or entry.mode == FILE for _, entry in found.values())
+            if all(as_files) and {p: e and e.oid for p, (_, e) in found.items()} == planned:
                 return
         self._check_tree(made.tree(new), steps)
 

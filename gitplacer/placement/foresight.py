@@ -1,7 +1,7 @@
 """
 How much will be asked in a pass, told beforehand to those who begin the plain way and look for machine code when much was asked.
 
-Where hundreds of groups have no place yet they would all come to that, each after it has done for a while what takes ten times as long.
+Where hundreds of groups have no place yet, or are about to lose it, they would all come to that, each after it has done for a while what takes ten times as long.
 """
 
 from __future__ import annotations

@@ -77,8 +77,7 @@ def plan(
     beyond = beyond_quota(shared)
     if beyond:
         shared = Pass(snapshot, {**beyond, **also_held}, edits, agreed, opened, ledgers, resting)
-    nowhere = (group_id for group_id in shared.groups if not shared.recorded.get(group_id))
-    expect(sum(group_id not in resting and group_id not in shared.held for group_id in nowhere))
+    expect(_looking(shared))
     before: dict[str, tuple[str, ...]] = dict(shared.recorded)
     claims: dict[str, Claim] = shared.claims
     moves: dict[str, Move] = shared.moves
@@ -125,6 +124,13 @@ def plan(
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
     return Plan(told, frozenset(shared.sought), this.outgrown())
+
+
+def _looking(shared: Pass) -> int:
+    """How many groups look for a place: those that have none, and those that are about to lose it with its cluster."""
+    there = {name for name in shared.clusters if not shared.is_gone(name) and name not in shared.silent}
+    nowhere = (group_id for group_id in shared.groups if there.isdisjoint(shared.recorded.get(group_id, ())))
+    return sum(group_id not in shared.resting and group_id not in shared.held for group_id in nowhere)
 
 
 def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable[str]) -> dict[str, Counts]:
