@@ -65,7 +65,8 @@ _FOR_WANT_OF_ROOM = frozenset({Reason.NO_CLUSTER_FITS, Reason.TIGHT_FIT, Reason.
 
 def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
     """
-    Who waits for room as before where none becomes free, with what is known of him. Nobody where some group is asked in turn with those who wait: where that goes
+    Who waits for room as before where none becomes free, with what is known of him: if fewer orders would be tried for him now, and none leave him out, it is the
+    next pass that places him, which is whole. Nobody where some group is asked in turn with those who wait: where that goes
     may depend on what others before it were refused, which a whole plan, such as a pull request shows, finds out.
     """
     known = part.known.values()

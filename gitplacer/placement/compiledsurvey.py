@@ -81,9 +81,10 @@ def take_over(free, machines, start, table, total):
 
 @numba.njit(cache=True)
 def enough(totals, asked, need, open_):
-    """Of some clusters close those that have not so much of everything, in all; who is closed stays so."""
+    """Of some clusters close those that have not so much of everything, in all; who is closed stays so. No total is negative."""
+    columns = np.flatnonzero(need)
     for i in range(len(asked)):
-        for r in range(len(need)):
+        for r in columns:
             open_[i] &= totals[asked[i], r] >= need[r]
 
 
