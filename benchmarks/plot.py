@@ -19,7 +19,10 @@ from benchmarks.rows import ROWS
 
 WIDTH, HEIGHT = 430, 300
 LEFT, BOTTOM, TOP, RIGHT = 62, 44, 30, 34
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#888888")
+COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#888888", "#8c6bb1", "#e31a1c",
+)  # fmt: skip
+"""One for each row."""
 
 Line = tuple[str, list[tuple[float, float]]]
 """What it is called, and its points: gangs, and how much."""
@@ -75,7 +78,7 @@ def _panel(series: Sequence[Line], unit: str) -> str:
     end = min(first[-1][0], start[0] * _powers(amounts)[-1] / start[1])  # and not above the drawing
     straight = [start, (end, start[1] * end / start[0])]
     parts.append(f'<path d="{_path(straight, x, y)}" class="axis" stroke-dasharray="4 4"><title>linear</title></path>')
-    for colour, (name, there) in zip(COLOURS, series, strict=False):
+    for colour, (name, there) in zip(COLOURS[: len(series)], series, strict=True):
         shown = [(size, amount) for size, amount in there if amount > 0]
         parts.append(
             f'<path d="{_path(shown, x, y)}" fill="none" stroke="{colour}" stroke-width="2"><title>{escape(name)}</title></path>'

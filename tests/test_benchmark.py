@@ -121,6 +121,25 @@ def test_the_plot_has_a_line_for_each_row_and_needs_two_sizes() -> None:
         plot.drawing(points[:1])
 
 
+def test_the_plot_has_room_for_every_row() -> None:
+    points = [point(gangs, [float(gangs)], gangs) for gangs in (100, 1000)]
+    for each in points:
+        each.rows = dict.fromkeys(ROWS, each.rows["cold"])
+    drawn = ElementTree.fromstring(plot.drawing(points))
+    strokes = [
+        path.attrib["stroke"] for path in drawn.iter("{http://www.w3.org/2000/svg}path") if "stroke" in path.attrib
+    ]
+    assert len(set(strokes)) == len(ROWS)
+
+
+def test_numbers_beside_a_row_are_told_as_they_are_read() -> None:
+    measured = results.Measured(
+        [1.0], [1.0], [1.0], [1.0], {"gangs a second": [749.527], "seconds": [0.652915], "commits": [12.0]}
+    )
+    [*_, row] = results.table(results.Point(fleets.Size(1, 1, 1), {"cold": measured}))
+    assert row.endswith("| 750 gangs a second, 0.65 seconds, 12 commits |")
+
+
 # rules of others
 
 
