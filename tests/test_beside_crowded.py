@@ -2,7 +2,7 @@
 A plan beside all who stay says what that of the whole says also in crowded fleets: there gangs wait that were tried in vain, and what one was refused is known to
 those who come behind it.
 
-The fleets are those of the benchmark, small and with half as much room for each app.
+The fleets are those of the benchmark, small and with a third of the room for each app.
 """
 
 from __future__ import annotations
