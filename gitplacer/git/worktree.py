@@ -71,13 +71,12 @@ def lies_as_committed(folder: Path) -> bool:
     if git.run("config", "--name-only", "--get-regexp", r"^filter\.", cwd=address.path, check=False):
         return False
     shortly = "--name-only", "--ignore-submodules=all"
-    questions = (
-        ("ls-files", "--others", "--exclude-standard"),
-        ("diff-index", *shortly, "--cached", "HEAD", "--", "."),
-        ("diff-files", *shortly, "--", "."),
-    )
     try:
-        return not any(git.run(*question, cwd=address.path) for question in questions)
+        return not (
+            git.run("ls-files", "--others", "--exclude-standard", cwd=address.path)
+            or git.run("diff-index", *shortly, "--cached", "HEAD", "--", ".", cwd=address.path)
+            or git.run("diff-files", *shortly, "--", ".", cwd=address.path)
+        )
     except CommandFailed:  # such as where nothing was committed yet
         return False
 
