@@ -81,7 +81,7 @@ def take_over(free, machines, start, table, total):
 
 @numba.njit(cache=True)
 def enough(totals, asked, need, open_):
-    """Of some clusters close those that have not so much of everything, in all; who is closed stays so. No total is negative."""
+    """Of some clusters close those that have not so much, in all, of everything that is needed; who is closed stays so."""
     columns = np.flatnonzero(need)
     for i in range(len(asked)):
         for r in columns:

@@ -260,7 +260,7 @@ class Survey:
         if compiled is not None:
             compiled.enough(self._totals, asked, need, open_)
         else:
-            open_ = np.all(self._totals[asked] >= need, axis=1)
+            open_ = np.all((self._totals[asked] >= need) | (need == 0), axis=1)
         for (shape, count), by_name in zip(counts.items(), named, strict=True):
             # Pods that ask for a node by name are of as many shapes as there are nodes; each is looked at where it goes.
             if by_name or not count:
