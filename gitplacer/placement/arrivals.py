@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gitplacer.model.workload import Gang, PodSet, PodShape
+from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.scheduler.crowding import Ints, Mask
 
 
@@ -35,7 +35,7 @@ class Coming:
 
 
 Musts = Mapping[bool, Mapping[PodShape, int]]
-"""By whether a gang is placed by luck, how many sets of pods of each shape may not be left out for its sake."""
+"""By whether a gang is placed by luck, how many groups have pods of each shape that may not be left out for its sake."""
 
 
 class Table(NamedTuple):
@@ -51,14 +51,20 @@ class Table(NamedTuple):
     musts: Mapping[bool, Mask]
 
     def changed(self, some: Iterable[PodShape], counts: Mapping[PodShape, int], musts: Musts) -> Table:
-        """The same shapes, of some of which there are other numbers now."""
-        at = {shape: self.places[shape] for shape in some}
-        numbers, found = self.counts.copy(), {lucky: mask.copy() for lucky, mask in self.musts.items()}
-        for shape, place in at.items():
+        """The same shapes, of some of which there are other numbers now, and behind them those that are new."""
+        shapes, places = self.shapes, self.places
+        new = [shape for shape in some if shape not in places]
+        if new:
+            shapes, places = (*shapes, *new), {**places, **{shape: len(places) + i for i, shape in enumerate(new)}}
+        more = np.zeros(len(new), dtype=np.int64)
+        numbers = np.append(self.counts, more)
+        found = {lucky: np.append(mask, more.astype(np.bool_)) for lucky, mask in self.musts.items()}
+        for shape in some:
+            place = places[shape]
             numbers[place] = counts[shape]
             for lucky, mask in found.items():
                 mask[place] = shape in musts[lucky]
-        return self._replace(counts=numbers, musts=found)
+        return Table(shapes, places, numbers, found)
 
 
 class Arrivals:
@@ -74,8 +80,8 @@ class Arrivals:
         self._promised = {False: 0, True: 0}
         self._repelling = 0
         self._table: Table | None = None
-        self._outdated: set[PodShape] = set()
-        """The shapes of which the table does not tell the truth any more."""
+        self._outdated: dict[PodShape, None] = {}
+        """The shapes of which the table does not tell the truth any more, in the order in which they came."""
         self.pods = 0
 
     def copy(self) -> Arrivals:
@@ -85,7 +91,7 @@ class Arrivals:
         twin._musts = {lucky: Counter(found) for lucky, found in self._musts.items()}
         twin._ruled = {lucky: Counter(found) for lucky, found in self._ruled.items()}
         twin._promised, twin._repelling = dict(self._promised), self._repelling
-        twin._table, twin._outdated = self._table, set(self._outdated)
+        twin._table, twin._outdated = self._table, dict(self._outdated)
         twin.pods = self.pods
         return twin
 
@@ -111,12 +117,12 @@ class Arrivals:
     def table(self) -> Table:
         """All of them, for who asks much before others come."""
         if self._table is None or self._outdated:
-            self._table, self._outdated = self._renewed(), set()
+            self._table, self._outdated = self._renewed(), {}
         return self._table
 
     def _renewed(self) -> Table:
         before = self._table
-        if before is not None and all(each in before.places and each in self._counts for each in self._outdated):
+        if before is not None and all(each in self._counts for each in self._outdated):
             return before.changed(self._outdated, self._counts, self._musts)
         shapes = tuple(self._counts)
         return Table(
@@ -147,15 +153,17 @@ class Arrivals:
         promised = [lucky for lucky in (False, True) if coming.must(lucky)]
         for lucky in promised:
             self._promised[lucky] += sign
-        for pods in coming.gang:
-            self.pods += sign * pods.count
-            self._repelling += sign * bool(pods.shape.pod_anti_affinity)
-            _change(self._counts, pods.shape, sign * pods.count)
-            self._outdated.add(pods.shape)
+        roster = Roster.of(coming.gang)
+        for shape, count in roster.counts.items():
+            self.pods += sign * count
+            _change(self._counts, shape, sign * count)
+            self._outdated[shape] = None
             for lucky in promised:
-                _change(self._musts[lucky], pods.shape, sign)
-                if self._is_ruled(pods):
-                    _change(self._ruled[lucky], pods.shape, sign)
+                _change(self._musts[lucky], shape, sign)
+        for pods in roster if roster.may_mind else ():
+            self._repelling += sign * bool(pods.shape.pod_anti_affinity)
+            for lucky in promised if self._is_ruled(pods) else ():
+                _change(self._ruled[lucky], pods.shape, sign)
 
 
 def _change(counts: Counter[PodShape], shape: PodShape, by: int) -> None:
