@@ -128,9 +128,10 @@ class Nodes:
         self._hosts: dict[str, str] = {}
         self._obstacles: dict[tuple[PodShape, int, str], tuple[Reason, str] | None] = {}
         self._masks: dict[PodShape, Mask] = {}
-        self._answers: dict[bytes, Mask] = {}
-        """By what is said of each shape of nodes, what that says of each node."""
-        self._judge: tuple[Callable[[PodShape], Mask], np.ndarray[Any, np.dtype[np.intp]]] | None = None
+        self._answers: dict[int, Mask] = {}
+        """By which object the judge answers with, what that says of each node here."""
+        self._same: dict[bytes, Mask] = {}
+        self._judge: tuple[Callable[[PodShape], Mask | None], np.ndarray[Any, np.dtype[np.intp]]] | None = None
         seen = NodeColumns.of(snapshot.nodes)
         counts = np.array([alike.count for alike in seen.alike], dtype=np.intp)
         shapes = list(self._shapes_of(seen))
@@ -211,12 +212,12 @@ class Nodes:
             self._obstacles[key] = obstacle(pod, node)
         return self._obstacles[key]
 
-    def judged_by(self, judge: Callable[[PodShape], Mask], numbers: Sequence[int]) -> None:
+    def judged_by(self, judge: Callable[[PodShape], Mask | None], numbers: Sequence[int]) -> None:
         """
-        Let somebody judge pods that ask for no name who does it once for all clusters: for each shape of nodes that he knows. `numbers`
-        are those that he has for the shapes that are known here.
+        Let somebody judge pods that ask for no name who does it once for all clusters: for each shape of nodes that he knows. Equal answers are
+        the same object, which he keeps. `numbers` are those that he has for the shapes that are known here.
         """
-        self._judge = judge, np.array(numbers, dtype=np.intp)
+        self._judge, self._answers = (judge, np.array(numbers, dtype=np.intp)), {}
 
     def admits(self, pod: PodShape) -> Mask:
         """For each real node, whether a pod may be there, apart from room. Do not write to it."""
@@ -226,18 +227,24 @@ class Nodes:
         return known
 
     def _admits(self, pod: PodShape) -> Mask:
+        if self._judge is not None:
+            judge, numbers = self._judge
+            said = judge(pod)
+            if said is not None:
+                if id(said) not in self._answers:
+                    self._answers[id(said)] = self._of_each(said[numbers])
+                return self._answers[id(said)]
         if asks_for_a_name(pod):
             return np.array([self.obstacle(pod, m.shape, m.name) is None for m in self.machines], dtype=np.bool_)
         # Not by what is remembered of each shape: thousands of pods are asked about that nobody will explain.
-        if self._judge is None:
-            by_shape = np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_)
-        else:
-            judge, numbers = self._judge
-            by_shape = judge(pod)[numbers]
-        key = by_shape.tobytes()  # thousands of pods, and few answers
-        if key not in self._answers:
-            self._answers[key] = by_shape[self.shape_of]
-        return self._answers[key]
+        return self._of_each(np.array([obstacle(pod, shape) is None for shape in self._shapes], dtype=np.bool_))
+
+    def _of_each(self, by_shape: Mask) -> Mask:
+        """What is said of each shape of nodes, of each real node: one object, of which there are few for thousands of pods."""
+        key = by_shape.tobytes()
+        if key not in self._same:
+            self._same[key] = by_shape[self.shape_of]
+        return self._same[key]
 
     def type_admits(self, pod: PodShape, type_name: str) -> bool:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""

@@ -61,13 +61,22 @@ class NodeClasses:
         self._by_label: dict[str, Classes] = {}
         self._by_keys: dict[tuple[str, ...], tuple[Classes, list[int]]] = {}
         self._judged: dict[PodShape, Mask] = {}
+        self._same: dict[bytes, Mask] = {}
+        self._unnamed: dict[PodShape, Mask | None] = {}
         self._by_taints = _numbered((shape.taints, shape.unschedulable, shape.ready) for shape in shapes)
 
     def admits(self, pod: PodShape) -> Mask:
-        """For each shape, whether a pod may be on such a node, apart from room."""
+        """For each shape, whether a pod may be on such a node, apart from room. Equal answers, of which there are few, are one object."""
         if pod not in self._judged:
-            self._judged[pod] = self._judge(pod)
+            found = self._judge(pod)
+            self._judged[pod] = self._same.setdefault(found.tobytes(), found)
         return self._judged[pod]
+
+    def admits_unnamed(self, pod: PodShape) -> Mask | None:
+        """The same of a pod that does not ask for a node by name; None of others, to which nodes of one shape are not alike."""
+        if pod not in self._unnamed:
+            self._unnamed[pod] = None if asks_for_a_name(pod) else self.admits(pod)
+        return self._unnamed[pod]
 
     def _judge(self, pod: PodShape) -> Mask:
         class_of, examples = self._classes(label_keys(pod))
@@ -103,10 +112,11 @@ def _numbered(values: Iterable[object]) -> Classes:
 @dataclass(frozen=True, slots=True)
 class Wants:
     """
-    What pods of some shapes look for: shape by shape whether they break blocks, and whether they ask for a node by name; the columns of the devices
-    that count as theirs, and of all that they ask for.
+    What pods of some shapes look for: shape by shape how much one asks for, whether they break blocks, and whether they ask for a node by name; the
+    columns of the devices that count as theirs, and of all that they ask for.
     """
 
+    rows: Floats
     breaking: tuple[bool, ...]
     named: tuple[bool, ...]
     devices: Indexes
@@ -208,7 +218,7 @@ class Survey:
             self._free[:, rows] = ledger.free_on_nodes().T
         self._classes = NodeClasses(list(numbers))
         for ledger, known in zip(ledgers, of_each, strict=True):
-            ledger.nodes.judged_by(self._classes.admits, known)
+            ledger.nodes.judged_by(self._classes.admits_unnamed, known)
         self._totals = np.array([_total(each.free_on_nodes()) for each in ledgers])
         self._totals.shape = len(ledgers), len(columns)
         self._journal = Journal(len(columns), most_of(int(self._starts[-1])))
@@ -274,9 +284,7 @@ class Survey:
 
     def _need(self, counts: Mapping[PodShape, int]) -> Floats:
         """How much so many pods ask for in all. In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look."""
-        need = np.zeros(len(self._columns))
-        for shape, count in counts.items():
-            need += self._columns.asked(shape) * float(count)
+        need: Floats = np.array([float(count) for count in counts.values()]) @ self.wants(counts).rows
         need *= 1 - 1e-9
         return need
 
@@ -310,6 +318,7 @@ class Survey:
             wanting: Mask = np.any(rows[:, devices] > 0, axis=1)
             theirs: Mask = devices & np.any(rows > 0, axis=0) if wanting.any() else devices
             self._wants[key] = Wants(
+                rows=rows.astype(np.float64),
                 breaking=tuple(bool(wants) and not by_name for wants, by_name in zip(wanting, named, strict=True))
                 if wanting.any() else tuple(not by_name for by_name in named),
                 named=tuple(named),
