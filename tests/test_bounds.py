@@ -296,7 +296,7 @@ def test_a_gang_of_many_shapes_is_placed_beside_an_autoscaler() -> None:
     there = [Node.model_validate({"name": "n", "allocatable": {"cpu": "1", "pods": "1"}})]
     found = ledger(there, gang, {"type": "Karpenter", "nodeTypes": [machine]}).fit(gang, scale_up=True)
     assert isinstance(found, Packing)
-    assert sum(use.count for use in found.uses) == 1500
+    assert sum(use.number for use in found.uses) == 1500
 
 
 @pytest.mark.parametrize(("steps", "message"), [(65, "65 steps"), (3000, "3,000 steps")])

@@ -53,10 +53,10 @@ def judged(case: Case, found: Packing, books: Ledger, gang: Gang) -> tuple[int, 
     for use in found.uses:
         asked = books.columns.resources(use.row)
         asks = (asked.get("cpu", 0) // 1000, asked.get("memory", 0) // 2**30, asked.get("nvidia.com/gpu", 0))
-        placed[asks] += use.count
+        placed[asks] += use.number
         assert any(pods.asks == asks and cheapestset.may_be_on(pods, there[use.machine]) for pods in case.pods)
         for i, amount in enumerate((*asks, 1)):
-            left[use.machine][i] -= amount * use.count
+            left[use.machine][i] -= amount * use.number
     assert all(amount >= 0 for row in left for amount in row)
     wanted: Counter[tuple[int, int, int]] = Counter()
     for pods in case.pods:

@@ -21,7 +21,7 @@ from tests.test_survey import GANGS, NODES, cluster, snapshot
 
 def told(found: Packing | Shortfall) -> Any:
     """All that there is to say of it, in values that can be compared."""
-    uses = [(use.machine, use.row.tolist(), use.count, use.pods) for use in found.uses]
+    uses = [(use.machine, use.row.tolist(), use.number, use.pods) for use in found.uses]
     if isinstance(found, Packing):
         return uses, found.opened, found.on_promised
     return uses, found.role, found.placed, found.wanted, found.short, found.tally, found.code

@@ -235,11 +235,11 @@ def test_no_node_is_overcommitted_and_each_gang_is_whole(
             assert found.placed < found.wanted
             continue
         books.reserve(f"x/{number}", found)
-        assert sum(use.count for use in found.uses) == sum(pods.count for pods in gang)
+        assert sum(use.number for use in found.uses) == sum(pods.count for pods in gang)
         for use in found.uses:
             asked = columns.resources(use.row)
             for index, name in enumerate(("cpu", GPU, "pods")):
-                left[use.machine][index] -= asked.get(name, 0) * use.count
+                left[use.machine][index] -= asked.get(name, 0) * use.number
         assert all(amount >= 0 for row in left for amount in row)
 
 

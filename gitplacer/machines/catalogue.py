@@ -68,6 +68,8 @@ class Catalogue:
         the machines that are on their way, and those of a group that is exhausted since: they are no news. `exhausted_too` counts on
         groups that are exhausted.
         """
+        if not self.limits:
+            return {}
         drawn: Counter[str] = Counter()
         for type_ in self.types:
             for key, amount in type_.draws:

@@ -204,6 +204,15 @@ class Roster(Gang):
         return {shape: count for shape, count in self.counts.items() if count}
 
     @cached_property
+    def requests(self) -> Resources:
+        """What all pods ask for together."""
+        total: dict[str, int] = {}
+        for pods in self:
+            for name, value in pods.shape.requests.items():
+                total[name] = total.get(name, 0) + value * pods.count
+        return Resources(total)
+
+    @cached_property
     def sorts(self) -> Sorts:
         """The pods, whatever role they have."""
         counts: Counter[Sort] = Counter()
@@ -245,8 +254,4 @@ def unlabelled(gang: Gang) -> Gang:
 
 def total_requests(gang: Gang) -> Resources:
     """The sum over all pods."""
-    total: dict[str, int] = {}
-    for pods in gang:
-        for name, value in pods.shape.requests.items():
-            total[name] = total.get(name, 0) + value * pods.count
-    return Resources(total)
+    return Roster.of(gang).requests

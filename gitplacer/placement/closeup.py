@@ -76,7 +76,7 @@ def _refusals(ledger: Ledger, shape: PodShape, found: Shortfall) -> tuple[Refusa
     free = ledger.free_on_nodes().copy()
     for use in found.uses:
         if use.machine < len(free):
-            free[use.machine] -= use.row * use.count
+            free[use.machine] -= use.row * use.number
     alike: dict[tuple[Reason, str, Resources], list[str]] = {}
     row = nodes.columns.asked(shape)
     for index, machine in enumerate(nodes.machines):

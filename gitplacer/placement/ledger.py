@@ -302,7 +302,7 @@ class Ledger:
             (Pod.of(use.pods.shape, f"{group}/{use.machine}/{i}", use.pods.namespace, use.pods.labels), use.machine)
             for group, hold in self._holds.items()
             for use in hold.packing.uses
-            for i in range(use.count)
+            for i in range(use.number)
         ]
         taken = self._taken_besides()
         found = self._stage.seek(gang, bound, taken, ())
@@ -327,7 +327,7 @@ class Ledger:
             if machine >= real + len(there):
                 kept[machine] = real + len(there) + len(opened)
                 opened.append(types[machine - real])
-        uses = tuple(replace(use, machine=kept.get(use.machine, use.machine)) for use in found.uses)
+        uses = tuple(use._replace(machine=kept.get(use.machine, use.machine)) for use in found.uses)
         promised = any(real <= use.machine < real + len(there) for use in uses)
         return Packing(uses, tuple(opened), promised or bool(opened), found.steps)
 
@@ -338,7 +338,7 @@ class Ledger:
         left = np.concatenate([self._stage.shown, np.array(added).reshape(-1, len(self.columns))])
         for hold in self._holds.values():
             for use in hold.packing.uses:
-                left[use.machine] -= use.row * use.count
+                left[use.machine] -= use.row * use.number
         taken = np.clip(left - self._free, 0, None)
         return {int(machine): self.columns.resources(taken[machine]) for machine in np.flatnonzero(taken.any(axis=1))}
 
@@ -418,7 +418,7 @@ class Ledger:
             self._free = np.concatenate([self._free, np.array(rows)])
             self._promised.extend(packing.opened)
         for use in packing.uses:
-            self._free[use.machine] -= use.row * use.count
+            self._free[use.machine] -= use.row * use.number
         self._holds[group_id] = Hold(packing, gang, sure, lucky)
         if gang:
             self.coming.add(Coming(group_id, gang, sure, lucky))
@@ -522,9 +522,9 @@ class Ledger:
         """Uses of the machines that there are now, and of those that would be opened, as data without machine numbers."""
         real, types = len(self.nodes.machines), (*self._promised, *opened)
         return tuple(
-            Seat(use.pod, use.count, self.nodes.machines[use.machine].name)
+            Seat(use.pod, use.number, self.nodes.machines[use.machine].name)
             if use.machine < real
-            else Seat(use.pod, use.count, str(use.machine - real), types[use.machine - real])
+            else Seat(use.pod, use.number, str(use.machine - real), types[use.machine - real])
             for use in uses
         )
 
@@ -553,7 +553,7 @@ class Ledger:
         for later in self._later:
             later.release(group_id)
         for use in hold.packing.uses:
-            self._free[use.machine] += use.row * use.count
+            self._free[use.machine] += use.row * use.number
         real = len(self.nodes.machines)
         for index, name in enumerate(self._promised):
             if name and (self._free[real + index] == self.nodes.type_row[name]).all():

@@ -161,7 +161,9 @@ class Pass:
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
         self._asked: dict[tuple[str, Sort], Asked] = {}
-        self._same_serving: dict[frozenset[str], frozenset[str]] = {}
+        self._having: dict[tuple[str, int], frozenset[str]] = {}
+        self._same_clusters: dict[frozenset[str], frozenset[str]] = {}
+        """As with names: sets of thousands of them are compared for each sort of what is asked, and not for each group."""
         self._watching: dict[tuple[str, ...], frozenset[str]] = {}
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
@@ -526,13 +528,15 @@ class Pass:
     def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
         """The clusters against which there is nothing; `key` is all of a group that this depends on."""
         if key not in self._open:
-            self._open[key] = frozenset(name for name, cluster in self.clusters.items() if against(cluster) is None)
+            found = frozenset(name for name, cluster in self.clusters.items() if against(cluster) is None)
+            self._open[key] = self._same_clusters.setdefault(found, found)
         return self._open[key]
 
     def _serving(self, group: Group) -> frozenset[str]:
         """The clusters that have what a group asks of them besides room; of clusters that are alike it asks the same."""
         variants, usual = self.snapshot.variants, self._asked_as(group, AS_USUAL, None)
-        alone, found = variants.alone(group), self._have(group.unit, usual)
+        alone, whole = variants.alone(group), self._have(group.unit, usual)
+        found = whole
         parts: list[tuple[frozenset[str], str]] = []
         for likeness in sorted(variants.concerned(group)):
             example = next((name for name in self.rosters.alike[likeness] if name not in alone), None)
@@ -544,12 +548,15 @@ class Pass:
             asked = self._asked_on(group, self.clusters[example])
             if asked is not usual:
                 found = (found - names) | (names & self._have(group.unit, asked))
-        return self._same_serving.setdefault(found, found)
+        return found if found is whole else self._same_clusters.setdefault(found, found)
 
     def _have(self, unit: str, asked: Asked) -> frozenset[str]:
         """The clusters that have what a group of a unit asks for."""
-        key = ("serves", unit, asked.demands, asked.queues, self._watched(asked.namespaces))
-        return self._where_none(key, partial(self._cannot_serve, unit, asked))
+        known = self._having.get((unit, id(asked)))  # equal ones are one object, as below
+        if known is None:
+            key = ("serves", unit, asked.demands, asked.queues, self._watched(asked.namespaces))
+            known = self._having[unit, id(asked)] = self._where_none(key, partial(self._cannot_serve, unit, asked))
+        return known
 
     @cached_property
     def _alike(self) -> Mapping[int, frozenset[str]]:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,13 +33,12 @@ PACKS = Patience("gitplacer.placement.compiledpack", 3_000)
 """Of this process; a step is a shape of pods that is looked at in a room, or a set of them that is put on machines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """`count` pods of a set, each asking `row`, on one machine."""
+class Use(NamedTuple):
+    """So many pods of a set, by `number`, each asking `row`, on one machine."""
 
     machine: int
     row: Amounts
-    count: int
+    number: int
     pods: PodSet
 
     @property
@@ -254,7 +254,7 @@ def _in_machine_code(room: Room, sets: Sequence[PodSet]) -> Packing | None:
     found = compiled.packed(room.free, np.array(rows), masks, counts, room.nodes.columns.devices)
     if not len(found):
         return None
-    return Packing(tuple(Use(machine, rows[k], count, sets[k]) for k, machine, count in found.tolist()))
+    return Packing(tuple([Use(machine, rows[k], count, sets[k]) for k, machine, count in found.tolist()]))
 
 
 def _cheapest(room: Room, sets: Sequence[PodSet], known: Packing | None) -> Packing | None:
@@ -319,7 +319,7 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
         takes = room.takes(pods.shape)
         here = _fill(room, free, pods, partial(_now, takes, free, uses), tight)
         uses += here
-        missing = pods.count - sum(use.count for use in here)
+        missing = pods.count - sum(use.number for use in here)
         if missing and scale_up:
             more, missing = opened.place(pods.shape, takes.row, missing)
             uses += [Use(len(room.free) + index, takes.row, count, pods) for index, count in more]

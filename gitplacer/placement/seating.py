@@ -112,7 +112,7 @@ def seats_in(ledger: Ledger, asked: Sequence[Asked], opened: bytes) -> dict[str,
         packing, sets = ledger.packing_of(each.group), {pods: k for k, pods in enumerate(merged(gang))}
         if packing.is_there:
             found[each.group] = Seated(
-                opened, number, tuple((sets[use.pods], use.machine, use.count) for use in packing.uses)
+                opened, number, tuple((sets[use.pods], use.machine, use.number) for use in packing.uses)
             )
     return found
 
@@ -153,7 +153,7 @@ def _written(found: Sequence[Packing], gangs: Sequence[Gang]) -> bytes:
     rows: list[tuple[int, int, int, int]] = [(len(found), 0, 0, 0)]
     for at, (packing, gang) in enumerate(zip(found, gangs, strict=False)):
         sets = {pods: k for k, pods in enumerate(merged(gang))}
-        rows += [(at, sets[use.pods], use.machine, use.count) for use in packing.uses]
+        rows += [(at, sets[use.pods], use.machine, use.number) for use in packing.uses]
     return np.array(rows, dtype=np.int64).tobytes()
 
 
