@@ -12,9 +12,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from gitplacer.explain import standing
 from gitplacer.formats.group import explain_group
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import plan_json
+from gitplacer.formats.status import status_text
 from gitplacer.formats.text import plan_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action
@@ -186,6 +188,22 @@ def test_a_share_comes_whole_or_waits_and_the_others_run() -> None:
     story.capacity |= rooms(a=5)
     story.run()
     assert replicas(story) == {"a": 5, "b": 5}
+
+
+def test_who_waits_in_part_is_told_wherever_it_is_told_who_waits() -> None:
+    story = Story.of(clusters("ab"), DIVIDE, web(10), capacity=rooms(a=4, b=16))
+    story.run()
+    done = story.run()
+    assert is_at_rest(story)
+    assert "= shop/web  b  5 of 10 replicas wait for room: 5 on a" in told(done)
+    assert told(done).splitlines()[-2:] == [
+        "Needs a look: shop/web waits",
+        "0 placed, 0 relocated, 0 updated, 0 removed, 0 held, 0 waiting, 1 kept; 1 of them waits in part",
+    ]
+    concerns = json.loads(plan_json(done.view, Options()))["review"]["concerns"]
+    assert concerns == [{"concern": "Waits", "count": 1, "names": ["shop/web"]}]
+    assert "Waits in part\n  shop/web  since 2026-" in status_text(done.view)
+    assert standing(done.view.plan) == "1 waiting in part (shop/web)"
 
 
 def test_where_nobody_has_room_for_a_share_the_group_waits() -> None:

@@ -47,8 +47,8 @@ def why(decision: Decision, view: PlanView) -> str:
         named = finding.code is Reason.MAY_HAVE_STARTED and decision.blocked_by
         parts.append(stays_text(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
     parts += _taken(decision)
-    if decision.after and decision.waiting_since and decision.action is not Action.HOLD:
-        told = (Reason.COPIES_WAIT, Reason.SPREAD_WAITS, Reason.SHARES_WAIT, Reason.CLUSTER_WAKING)
+    if decision.waits_in_part:
+        told = (Reason.COPIES_WAIT, Reason.SPREAD_WAITS, Reason.SHARES_WAIT)
         parts += ["further copies wait for room"] if finding.code not in told else []
     parts += shares(decision, view) if finding.code is not Reason.KEPT else []
     return "; ".join(parts)

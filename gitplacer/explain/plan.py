@@ -33,21 +33,26 @@ _RARE = (Action.EXTEND, Action.PREEMPT)
 
 
 def standing(plan: Plan) -> str:
-    """The groups that a pass leaves held and waiting: `2 held (a/x and a/y) and 1 waiting (b/z)`; '' for none."""
+    """
+    The groups that a pass leaves held and waiting, whole or in part: `2 held (a/x and a/y) and 1 waiting (b/z)`; '' for none.
+    """
     left = [(word, plan.groups(action)) for action, word in _COUNTED if action in (Action.HOLD, Action.WAIT)]
+    left.append(("waiting in part", [d.group for d in plan.decisions if d.waits_in_part]))
     return " and ".join(f"{len(names)} {word} ({few([*map(printable, names)])})" for word, names in left if names)
 
 
 def summary(plan: Plan, *, zeros: bool = True) -> str:
-    """`2 placed, 1 relocated, 0 updated, 0 removed, 0 held, 1 waiting, 5 kept`."""
+    """`2 placed, 1 relocated, 0 updated, 0 removed, 0 held, 1 waiting, 5 kept`, and how many of these wait in part, if any do."""
     counts = plan.counts()
     said = [f"{counts[a]} {word}" for a, word in _COUNTED if counts[a] or (zeros and a not in _RARE)]
-    return ", ".join(said) or "no groups"
+    partly = sum(decision.waits_in_part for decision in plan.decisions)
+    more = f"; {partly} of them {'waits' if partly == 1 else 'wait'} in part" if partly else ""
+    return (", ".join(said) or "no groups") + more
 
 
 def is_worth_telling(decision: Decision) -> bool:
     """Whether something becomes of a group, or goes on with it, that a plan should show."""
-    return decision.action is not Action.KEEP or decision.finding.code is Reason.MOVING
+    return decision.action is not Action.KEEP or decision.finding.code is Reason.MOVING or decision.waits_in_part
 
 
 def changes_nothing(view: PlanView) -> bool:

@@ -107,6 +107,9 @@ def status_text(view: PlanView) -> str:
     nowhere = [d for d in view.plan.decisions if not d.before and d.action is not Action.REMOVE]
     if nowhere:
         lines += ["", "Not placed", *aligned([_waiting_row(d, view) for d in nowhere])]
+    partly = [d for d in placed if d.waits_in_part]
+    if partly:
+        lines += ["", "Waits in part", *aligned([_partly_row(d, view) for d in partly])]
     return "\n".join([*lines, *([""] if lines else []), *computed_from(view)]) + "\n"
 
 
@@ -160,15 +163,22 @@ def _state(decision: Decision, cluster: str) -> str:
     return decision.moving.state(cluster) if decision.moving is not None else "Placed"
 
 
+def _partly_row(decision: Decision, view: PlanView) -> tuple[str, ...]:
+    return printable(decision.group), _since(decision), printable(why(decision, view), LONGEST_SENTENCE)
+
+
+def _since(decision: Decision) -> str:
+    return f"since {rfc3339(decision.waiting_since)}" if decision.waiting_since else ""
+
+
 def _waiting_row(decision: Decision, view: PlanView) -> tuple[str, ...]:
-    since = f"since {rfc3339(decision.waiting_since)}" if decision.waiting_since else ""
     if decision.after:
         said = f"goes to {few(decision.after)} with the next pass"
     else:
         count = cluster_count(decision) if decision.action is Action.WAIT else ""
         said = f"{why(decision, view)}{f': {count}' if count else ''}"
     state = {Action.WAIT: "waits", Action.HOLD: "held"}.get(decision.action, "new")
-    return printable(decision.group), state, since, printable(said, LONGEST_SENTENCE)
+    return printable(decision.group), state, _since(decision), printable(said, LONGEST_SENTENCE)
 
 
 def _running(cluster: str, decision: Decision, view: PlanView) -> RunningGroup | None:

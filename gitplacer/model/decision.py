@@ -477,6 +477,12 @@ class Decision:
     counts: Mapping[str, Counts] = field(default_factory=dict)
     dispatch: Dispatched | None = None
 
+    @property
+    def waits_in_part(self) -> bool:
+        """Whether it is on some cluster, and waits for room for other copies, or for more of its replicas."""
+        waits = self.waiting_since is not None and self.action is not Action.HOLD
+        return waits and bool(self.after) and self.finding.code is not Reason.CLUSTER_WAKING
+
     def counts_on(self, cluster: str) -> Counts:
         """The counts of its objects on a cluster."""
         return self.counts.get(cluster, AS_WRITTEN)
