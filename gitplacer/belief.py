@@ -24,6 +24,7 @@ from datetime import datetime, timedelta
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster, Jumps
 from gitplacer.kinds.nodecolumns import NodeColumns
+from gitplacer.plaintext import printable
 
 SKEW = timedelta(minutes=5)
 """How far the clock of whoever writes a snapshot may be ahead of ours."""
@@ -33,6 +34,9 @@ EARLIER = "earlier"
 
 DOUBTED = "doubted"
 """The directory, in a capacity tree, that says of what clusters something newer is there that is not believed, and why."""
+
+_LONGEST = 1000
+"""Characters of a line under `doubted/`."""
 
 NODES = "nodes"
 """What a jump is of, where it is of no resource."""
@@ -163,8 +167,12 @@ def last_believed(history: Sequence[Gist | None], limits: Jumps, now: datetime) 
 
 
 def doubt(code: str, message: str, hint: str) -> bytes:
-    """A file under `doubted/`: a line with the code and the message of a problem, and one with what to do."""
-    return f"{code}: {message}\n{hint}\n".encode()
+    """
+    A file under `doubted/`: a line with the code and the message of a problem, and one with what to do. Names in it may be anything that git
+    takes, and stay what they are: part of a line.
+    """
+    said, todo = (printable(text, _LONGEST) for text in (f"{code}: {message}", hint))
+    return f"{said}\n{todo}\n".encode("utf-8", "backslashreplace")
 
 
 def doubt_of(text: bytes) -> tuple[str, str, str]:

@@ -126,6 +126,52 @@ def test_what_is_from_the_future_or_broken_has_what_was_before_it_at_its_side(re
         git("update-ref", "refs/heads/capacity/gke", f"{tip}~1", cwd=repo)
 
 
+@pytest.mark.parametrize(
+    "date", ["253402300800 +0000", "18446744073709551615 +0000", "9223372036854775807 +0000", "-99999999999 +0000", ""]
+)
+def test_a_commit_of_no_time_that_could_be_costs_nobody_his_snapshot(repo: Path, date: str) -> None:
+    sent(repo, "capacity/eks", nodes("eks", 3, 0), minutes=0)
+    tip = sent(repo, "capacity/gke", nodes("gke", 3, 0), minutes=0)
+    written = re.sub(r"(?m)^(committer .*>) .*", rf"\1 {date}", git("cat-file", "commit", tip, cwd=repo))
+    odd = git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", cwd=repo, input=f"{written}\n".encode())
+    git("update-ref", "refs/heads/capacity/gke", odd, cwd=repo)
+    with read(repo, **OWN) as tree:
+        assert texts(tree) == nodes("eks", 3, 0) | nodes("gke", 3, 0)
+
+
+def test_a_tree_that_git_refuses_costs_only_the_cluster_whose_branch_has_it(repo: Path) -> None:
+    sent(repo, "capacity/eks", nodes("eks", 3, 0), minutes=0)
+    tip = sent(repo, "capacity/gke", nodes("gke", 3, 0), minutes=0)
+    blob = bytes.fromhex(git("rev-parse", f"{tip}:gke.yaml", cwd=repo))
+    forged = b"100644 .git\0" + blob + b"100644 gke.yaml\0" + blob
+    bad = git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", cwd=repo, input=forged)
+    git("update-ref", "refs/heads/capacity/gke", git("commit-tree", bad, "-m", "x", cwd=repo), cwd=repo)
+    with read(repo, **OWN) as tree:
+        assert nodes("eks", 3, 0).items() <= texts(tree).items()
+        assert "gke.yaml" not in texts(tree)
+        assert "SnapshotName: branch capacity/gke, commit: " in doubts(tree)["gke"]
+        assert "has a path that git itself refuses: '.git'" in doubts(tree)["gke"]
+
+
+@pytest.mark.parametrize(
+    ("branch", "name"),
+    [
+        ("capacity/gke", "a\nrun this #.yaml"),  # would be the line that says what to do
+        ("capacity/\udcff", "gke.yaml"),  # as a name comes that is not UTF-8
+    ],
+)
+def test_names_that_are_no_text_are_told_in_one_line(repo: Path, branch: str, name: str) -> None:
+    sent(repo, "capacity/eks", nodes("eks", 3, 0), minutes=0)
+    blob = git("rev-parse", "capacity/eks:eks.yaml", cwd=repo)
+    tree_id = git("mktree", "-z", cwd=repo, input=f"100644 blob {blob}\t{name}\0".encode())
+    git("update-ref", f"refs/heads/{branch}", git("commit-tree", tree_id, "-m", "x", cwd=repo), cwd=repo)
+    with read(repo, **OWN) as tree:
+        assert nodes("eks", 3, 0).items() <= texts(tree).items()
+        (said,) = (text for path, text in texts(tree).items() if path.startswith("doubted/"))
+        assert said.count("\n") == 2
+        assert said.splitlines()[1].startswith("it is read from ")
+
+
 def test_files_that_somebody_sends_as_ours_are_not_taken_for_ours(repo: Path) -> None:
     forged = {"capacity/earlier/gke.yaml": "x", "capacity/doubted/eks.txt": "SnapshotJump: x", "capacity/gke.yaml": "y"}
     sent(repo, "capacity", forged, minutes=0)

@@ -21,6 +21,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.believing import signed_by
 from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.objects import BlobTooLarge
+from gitplacer.git.program import GitError
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import is_signed
 from gitplacer.kinds.fleet import CapacitySettings
@@ -33,6 +34,8 @@ PLACEHOLDER = "{cluster}"
 
 _HEADS = ("refs/remotes/origin/", "refs/heads/")
 """Where branches are; what a clone tracks is there for who has not made the branch his own."""
+_LATEST = int(datetime(9000, 1, 1, tzinfo=UTC).timestamp())
+"""Seconds. Whoever makes a commit may write any number."""
 _LOOKED_BACK = 2000
 """Commits of a branch that are looked at: an hour of thirty clusters that change with every minute."""
 
@@ -93,7 +96,15 @@ def read_branches(
     entries: dict[str, Entry] = {}
     doubts: dict[str, bytes] = {}
     for branch in branches:
-        read = _Read(repository, branch, settings, memo, now)
+        try:
+            read = _Read(repository, branch, settings, memo, now)
+        except GitError as error:
+            if branch.cluster is None or error.kind != "MalformedTree":
+                raise
+            # What one cluster pushes is nothing to the others.
+            message = f"branch {branch.name}, commit {branch.tip[:12]}: {error.message}"
+            doubts[f"{DOUBTED}/{branch.cluster}.txt"] = doubt("SnapshotName", message, error.hint)
+            continue
         entries |= read.entries
         doubts |= {f"{DOUBTED}/{cluster}.txt": said for cluster, said in read.doubts.items()}
     return Tree(dict(sorted(entries.items())), repository.objects).apply(Changes(doubts))
@@ -187,7 +198,7 @@ class _Read:
                 found[path[len(folder) :].lstrip("/")].append(_Version(commit, at, entry))
             elif text:
                 commit, _, seconds = text.partition(" ")
-                at = datetime.fromtimestamp(int(seconds), UTC)
+                at = _moment(seconds)
         return found
 
     def _keys(self, cluster: str) -> Sequence[str]:
@@ -234,6 +245,12 @@ class _Read:
         except (BlobTooLarge, Rejected):
             return None
         return Gist.of(found) if found.name == PurePosixPath(path).stem else None
+
+
+def _moment(seconds: str) -> datetime:
+    """When a commit says that it was made. One that says nothing that could be is as old as can be: more of what was before it is looked at."""
+    known = int(seconds) if seconds.isdecimal() else 0
+    return datetime.fromtimestamp(known if known <= _LATEST else 0, UTC)
 
 
 def _digest(*parts: str) -> str:
