@@ -104,7 +104,9 @@ def foreign_path(text: str) -> str:
 
 def _reverted(move: RevertedMove) -> str:
     epochs = ",".join(f"{cluster}/{unit}:{epoch}" for cluster, unit, epoch in move.epochs)
-    return " ".join((_landed(move), f"left={','.join(move.left)}", *([f"epochs={epochs}"] if epochs else [])))
+    words = [_landed(move), f"left={','.join(move.left)}"]
+    words += [f"epochs={epochs}"] if epochs else []
+    return " ".join(words + ([f"approvals={','.join(move.approvals)}"] if move.approvals else []))
 
 
 def _merged(move: MergedMove) -> str:

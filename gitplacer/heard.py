@@ -1,9 +1,9 @@
 """
 Records after people have had their say: a relocation that was reverted, a proposal that was merged.
 
-A record that a revert brought back knows nothing of the revert, so it learns until when the group is to be left alone. One
-that a merge brought was written when the relocation was proposed; what it says of that moment is true of the merge, which
-alone the clusters have seen.
+A record that a revert brought back knows nothing of the revert, so it learns until when the group is to be left alone, and
+which Approvals have counted: who reverts a move does not want it again for the same consent. One that a merge brought was
+written when the relocation was proposed; what it says of that moment is true of the merge, which alone the clusters have seen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def heard(
             record = found[group_id]
             until = revert.at + cooldowns.get(record.policy, timedelta())
             later = max(until, record.hold_until or until)
-            found[group_id] = record.model_copy(update={"hold_until": later})
+            known = record.approvals or ()
+            used = (*known, *(item for item in revert.approvals if item not in known))
+            found[group_id] = record.model_copy(update={"hold_until": later, "approvals": used or None})
     return found
 
 

@@ -239,7 +239,7 @@ def read_snapshot(
     lost_models = without_a_model(read, left_states, records)
     if lost_models:
         raise Rejected({*problems, *lost_models})
-    carried_out = {record.id: record.approvals or () for record in records.values()}
+    carried_out = {record.id: record.approvals or () for record in as_heard.values()}
     known_ids = groups.keys() | carried_out.keys() | broken_records
     problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
     problems.extend(too_many_problems(read.own.policies, read.own.clusters, read.own.places))

@@ -167,7 +167,8 @@ def heard_in(key: str, value: str) -> tuple[str, RevertedMove | MergedMove | Non
         cluster, _, unit = where.partition("/")
         if epoch.isdecimal() and len(epoch) < 20:
             epochs.append((cluster, unit, int(epoch)))
-    return group, RevertedMove(commit=commit, at=at, left=left, epochs=tuple(epochs))
+    approvals = tuple(item for item in said.get("approvals", "").split(",") if item)
+    return group, RevertedMove(commit=commit, at=at, left=left, epochs=tuple(epochs), approvals=approvals)
 
 
 def instant(text: str) -> datetime:

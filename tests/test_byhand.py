@@ -5,6 +5,7 @@ what only looks like one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitplacer.audit.moves import history_of
 from gitplacer.commits import PassTrailers
 from gitplacer.hydrate import Hydration
 from gitplacer.model.byhand import MergedMove, RevertedMove
@@ -20,8 +22,8 @@ from gitplacer.model.decision import Action
 from gitplacer.passes.reconcile import Outcome
 from gitplacer.trailers import heard_in
 from tests.gitservers import git
-from tests.stories import START, cluster, decisions, policy, rayjob, rayservice
-from tests.test_reconcile import Fleet, made
+from tests.stories import START, cluster, decisions, policy, rayjob, rayservice, snapshot
+from tests.test_reconcile import Fleet, made, quiet
 
 _INSTANTS = st.datetimes(datetime(2026, 1, 1), datetime(2030, 1, 1)).map(lambda t: t.replace(microsecond=0, tzinfo=UTC))
 API = "workloads/prod/api/api.yaml"
@@ -118,6 +120,7 @@ def test_a_revert_is_heard_once(fleet: Fleet, clone: Path) -> None:
                     st.sampled_from(["a", "b-1"]), st.sampled_from(["platform", "workloads"]), st.integers(0, 999)
                 )
             ).map(tuple),
+            approvals=st.lists(st.sampled_from(["go.0f3a5c7e", "go-2.b.12345678"]), unique=True).map(tuple),
         ),
         st.builds(
             MergedMove, commit=st.from_regex(r"[0-9a-f]{40}", fullmatch=True), at=_INSTANTS, proposed_at=_INSTANTS
@@ -237,8 +240,6 @@ def moved_again(fleet: Fleet) -> Outcome:
 
 
 def _capacity(name: str) -> dict[str, str]:
-    from tests.stories import snapshot
-
     return {f"capacity/{path.replace(name, 'c')}": text for path, text in snapshot(name, "n1 32 128Gi 4").items()}
 
 
@@ -340,8 +341,6 @@ def _capacity_of(fleet: Fleet, name: str) -> dict[str, str]:
 
 
 def _observed(text: str, minute: int) -> str:
-    import re
-
     return re.sub(r'observedAt: "?[^"\n]*"?', f'observedAt: "2026-01-02T03:{minute}:00Z"', text).rstrip("\n") + "\n"
 
 
@@ -372,3 +371,116 @@ def test_when_the_cooldown_is_over_the_group_moves_again(fleet: Fleet, clone: Pa
     assert where(fleet) == [f"clusters/a/{API}"]
     fleet.reconcile(41)
     assert where(fleet) == [f"clusters/b/{API}"]
+
+
+def approval(name: str, action: str, to: str = "") -> dict[str, str]:
+    text = (
+        f"apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {{name: {name}}}\nspec: {{groups: [prod/api], "
+        f'action: {action}, {f"to: {to}, " if to else ""}expires: "2026-01-03T00:00:00Z"}}\n'
+    )
+    return {f"approvals/{name}.yaml": text}
+
+
+def approved(tmp_path: Path, *steps: dict[str, str]) -> tuple[Fleet, Path]:
+    """A fleet after some edits of its source, the last of which has moved the service, and a clone of what is deployed."""
+    fleet = made(tmp_path)
+    fleet.reconcile(5)
+    for minute, files in enumerate(steps, 6):
+        fleet.commit(files)
+        fleet.reconcile(minute)
+    assert fleet.git("log", "-1", "--format=%s", "main").startswith("Relocate prod/api")
+    git("clone", "-q", str(fleet.bare), str(tmp_path / "clone"), cwd=tmp_path)
+    return fleet, tmp_path / "clone"
+
+
+ASKED = policy("anywhere", "select: {}\nrelocation: {when: {ClusterDraining: Manual}}")
+TWO_COPIES = policy("anywhere", "select: {}\nplacement: {copies: 2}")
+GO_TO_B, GO_TO_C = approval("go", "Move", "b"), approval("go", "Move", "c")
+C = cluster("c") | {f"capacity/{path}": text for path, text in snapshot("c", "n1 32 128Gi 4").items()}
+
+
+@pytest.mark.parametrize(
+    ("steps", "back_on", "again"),
+    [
+        ([GO_TO_B], "a", approval("again", "Move", "b")),
+        ([cluster("a", state="Draining"), cluster("a"), approval("go", "Return")], "b", approval("again", "Return")),
+        ([ASKED, cluster("a", state="Draining"), approval("go", "Move")], "a", approval("again", "Move", "b")),
+        ([TWO_COPIES, C, GO_TO_C], "ab", approval("again", "Move", "c")),
+    ],
+    ids=["to a cluster", "back", "as proposed", "one of two copies"],
+)
+def test_an_approval_does_not_count_again_when_its_move_is_reverted(
+    tmp_path: Path, steps: list[dict[str, str]], back_on: str, again: dict[str, str]
+) -> None:
+    fleet, clone = approved(tmp_path, *steps)
+    gone_to = where(fleet)
+    revert(clone)
+    push(clone)
+    back = [f"clusters/{name}/{API}" for name in back_on]
+    for minute in (13, 14, 50):  # while the revert is honoured, and when that is over
+        done = fleet.reconcile(minute)
+        assert where(fleet) == back, minute
+    assert not [p for p in done.hydration.problems if p.code.startswith("Approval")]
+    fleet.commit(again)
+    fleet.reconcile(51)
+    assert where(fleet) == gone_to
+
+
+def test_new_consent_counts_while_a_revert_is_honoured_and_even_in_the_pass_that_hears_it(tmp_path: Path) -> None:
+    fleet, clone = approved(tmp_path, GO_TO_B)
+    revert(clone)
+    push(clone)
+    fleet.commit(C | approval("again", "Move", "c"))
+    done = fleet.reconcile(13)
+    assert where(fleet) == [f"clusters/c/{API}"]
+    # The one that was used does not send it elsewhere than the new one does.
+    assert not [p for p in done.hydration.problems if p.code == "ApprovalsDisagree"]
+    (moved,) = (e for e in history_of(fleet.settings(14), "prod/api", quiet) if e.after == ("c",))
+    assert [by for by in moved.by if by[0] == "approval"] == [("approval", "again")]
+    fleet.reconcile(50)
+    assert where(fleet) == [f"clusters/c/{API}"]
+
+
+def test_consent_to_what_is_proposed_counts_when_the_revert_has_been_honoured(tmp_path: Path) -> None:
+    fleet, clone = approved(tmp_path, ASKED, cluster("a", state="Draining"), approval("go", "Move"))
+    revert(clone)
+    push(clone)
+    fleet.commit(approval("again", "Move"))
+    fleet.reconcile(13)
+    assert where(fleet) == [f"clusters/a/{API}"]
+    fleet.reconcile(50)
+    assert where(fleet) == [f"clusters/b/{API}"]
+
+
+def test_consent_that_was_used_is_not_forgotten_while_a_revert_waits_to_be_heard(tmp_path: Path) -> None:
+    """Its manifest cannot be read, so the group is held as it is, and its record is written in a later pass."""
+    fleet, clone = approved(tmp_path, GO_TO_B)
+    revert(clone)
+    push(clone)
+    fleet.commit({"workloads/prod/api.yaml": "kind: ["})
+    fleet.commit(rayservice("prod", "other"))
+    fleet.reconcile(13)
+    assert "approvals=go." in fleet.git("log", "-1", "--format=%B", "main")
+    assert "approvals:" not in record(fleet)
+    fleet.commit(rayservice("prod", "api"))
+    fleet.reconcile(14)
+    assert where(fleet) == [f"clusters/a/{API}"]
+    assert "approvals:" in record(fleet)
+
+
+def test_consent_to_two_moves_is_used_when_the_second_is_reverted_and_later_the_first(tmp_path: Path) -> None:
+    """Nothing is written to the record in between, because the manifest cannot be read."""
+    fleet, clone = approved(tmp_path, C, GO_TO_B, approval("onward", "Move", "c"))
+    second, first = fleet.git("log", "--grep=^Relocate", "--format=%H", "main").split()
+    revert(clone, second)
+    push(clone)
+    fleet.commit({"workloads/prod/api.yaml": "kind: ["} | rayservice("prod", "other"))
+    fleet.reconcile(13)
+    git("pull", "-q", cwd=clone)
+    revert_with_ours = ("revert", "--no-edit", "-X", "ours", first)
+    by_ada(*revert_with_ours, cwd=clone)
+    push(clone)
+    fleet.commit(rayservice("prod", "api"))
+    fleet.reconcile(14)
+    assert where(fleet) == [f"clusters/a/{API}"]
+    assert re.findall(r"(\w+)\.[0-9a-f]{8}", record(fleet)) == ["onward", "go"]

@@ -452,6 +452,7 @@ _CLUSTERS = st.from_regex(r"[a-z][a-z0-9-]{0,5}", fullmatch=True)
                 at=_TIMES,
                 left=st.lists(_CLUSTERS, unique=True, max_size=3).map(tuple),
                 epochs=st.lists(st.tuples(_CLUSTERS, st.sampled_from(["platform", "workloads"]), st.integers(0, 99)), max_size=3).map(tuple),
+                approvals=st.lists(st.sampled_from(["go.0f3a5c7e", "go.b.12345678"]), unique=True).map(tuple),
             ),
             max_size=3,
         ),

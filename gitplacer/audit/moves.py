@@ -21,6 +21,7 @@ from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kept import read_records
 from gitplacer.kinds.record import BETWEEN, RECORDS, PlacementRecord
+from gitplacer.model.byhand import RevertedMove
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
 from gitplacer.parsecache import ParseCache
@@ -28,7 +29,7 @@ from gitplacer.passes.opening import Progress
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import WORKLOADS
-from gitplacer.trailers import instant
+from gitplacer.trailers import heard_in, instant
 from gitplacer.tree import FILE, Entry, Tree
 
 _NAMES = 100
@@ -170,7 +171,7 @@ class _Walk:
         if what is Happening.REMOVED and previous is not None:
             also = self._successor(commit, previous)
             what = Happening.RENAMED if also else what
-        by = (*self._owed(previous, after), *(event.by if merge is not None else ()))
+        by = (*self._owed(commit, previous, after), *(event.by if merge is not None else ()))
         done = replace(event, what=what, also=also, said=self._said(commit, group), by=by)
         return self._with_source(commit, replace(done, phase=commit.trailer("Gitplacer-Phase") or ""))
 
@@ -238,9 +239,14 @@ class _Walk:
         head = f"- {group}: "
         return next((line[len(head) :] for line in commit.body.split("\n") if line.startswith(head)), "")
 
-    def _owed(self, before: PlacementRecord | None, after: PlacementRecord | None) -> tuple[tuple[str, str], ...]:
+    def _owed(
+        self, commit: Commit, before: PlacementRecord | None, after: PlacementRecord | None
+    ) -> tuple[tuple[str, str], ...]:
         record = after or before
         known = set(before.approvals or ()) if before is not None else set()
+        for group, move in (heard_in(key, value) for key, value in commit.trailers):
+            if record is not None and group == record.id and isinstance(move, RevertedMove):
+                known |= set(move.approvals)
         new = [
             item.rpartition(".")[0] or item for item in (after.approvals or () if after else ()) if item not in known
         ]

@@ -38,6 +38,8 @@ _HISTORY = 1000
 _LANDED = 200
 """Commits of others that are read for what they say; behind more of them a revert is foreign like anything else."""
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{7,40})\b")
+_APPROVAL = re.compile(r"[a-z0-9][-a-z0-9.]{0,270}")
+"""The identity of an Approval in a record of ours, which fits into a trailer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,8 @@ class _Reading:
             left, epochs, paths = found
             again = group in carried and not any(map(_moves, commits.values()))
             at = instant(brought[group].date)
-            move = RevertedMove(commit=brought[group].id, at=at, left=left, epochs=epochs)
+            used = self._forgotten(group, carried.get(group))
+            move = RevertedMove(commit=brought[group].id, at=at, left=left, epochs=epochs, approvals=used)
             yield group, None if again else move, paths
 
     def _moved_by(self, commit: Commit, carried: Mapping[str, RevertedMove]) -> str | None:
@@ -323,6 +326,12 @@ class _Reading:
             return False
         return all(now.get(key) in (then.get(key), since.get(key)) for key in {*then, *since, *now})
 
+    def _forgotten(self, group: str, earlier: RevertedMove | None) -> tuple[str, ...]:
+        """The Approvals that were carried out for a group and that its record does not know of any more."""
+        then, now = (_carried_out(tree, group) for tree in (self._before, self._now))
+        used = dict.fromkeys((*(earlier.approvals if earlier is not None else ()), *then))
+        return tuple(item for item in used if item not in now)
+
     def _turned_back(self, touched: Iterable[str]) -> Iterator[tuple[str, str, int]]:
         """The epochs before the revert of the units that it changed."""
         for path in sorted(touched):
@@ -350,9 +359,17 @@ def _blob(tree: Tree, path: str) -> str:
     return entry.oid if entry else ""
 
 
+def _carried_out(tree: Tree, group: str) -> list[str]:
+    """The Approvals that a group's record says were carried out."""
+    found = _fields(tree, f"{RECORDS}/{group}.yaml").get("approvals")
+    listed = found if isinstance(found, list) else []
+    return [item for item in listed if isinstance(item, str) and _APPROVAL.fullmatch(item)]
+
+
 def _fields(tree: Tree, path: str) -> Mapping[str, Any]:
     """What a record says, as it is written; empty for one that cannot be read."""
     if path not in tree or not tree.entries[path].is_text:
         return {}
     documents = parse(tree.read(path)).documents
-    return documents[0].value if len(documents) == 1 else {}
+    value = documents[0].value if len(documents) == 1 else {}
+    return value if isinstance(value, Mapping) else {}

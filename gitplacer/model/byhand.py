@@ -14,13 +14,15 @@ class RevertedMove:
     """
     A group is where it was before a relocation, because somebody reverted that. `commit` brought it to the branch, at `at`;
     `left` are the clusters that the group was taken back from. `epochs` are, by cluster and unit, those that were reached before
-    the sentinels were turned back with the rest.
+    the sentinels were turned back with the rest. `approvals` are those that were carried out since, by identity, which the record
+    knows nothing of any more.
     """
 
     commit: str
     at: datetime
     left: tuple[str, ...] = ()
     epochs: tuple[tuple[str, str, int], ...] = ()
+    approvals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
