@@ -23,9 +23,15 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
+NamedPorts = tuple[tuple[str, int], ...]
+"""Ports of a container by name."""
 
-def constraints(spec: Cursor) -> dict[str, Any]:
-    """The fields of a PodShape that a pod spec tells directly; those that it does not have are left out."""
+
+def constraints(spec: Cursor, added_ports: NamedPorts = ()) -> dict[str, Any]:
+    """
+    The fields of a PodShape that a pod spec tells directly; those that it does not have are left out. `added_ports` are those,
+    by name, that a controller gives the first container where it has none of the name.
+    """
     found: dict[str, Any] = {}
     if spec.has("affinity"):
         affinity = spec.mapping("affinity")
@@ -37,7 +43,7 @@ def constraints(spec: Cursor) -> dict[str, Any]:
         found["preferred_pods"] = tuple(_preferred_pods(affinity))
     if spec.has("topologySpreadConstraints"):
         found["spread"] = tuple(_spread(spec))
-    if ports := tuple(_ports(spec)):
+    if ports := tuple(_ports(spec, added_ports)):
         found["ports"] = ports
     return found
 
@@ -185,10 +191,10 @@ def pod_term(item: Cursor) -> PodTerm:
 # -- on which ports -----------------------------------------------------------------------------------------------
 
 
-def _ports(spec: Cursor) -> Iterator[HostPort]:
+def _ports(spec: Cursor, added: NamedPorts) -> Iterator[HostPort]:
     """
     The ports that the pod takes on its node: those of containers that keep running. On the host's network every port is one
-    (the API server fills them in).
+    (the API server fills them in), also one that nobody wrote and a controller adds.
     """
     shared = spec.boolean("hostNetwork")
     sidecars = (
@@ -203,3 +209,7 @@ def _ports(spec: Cursor) -> Iterator[HostPort]:
             port = item.integer("hostPort") or (item.integer("containerPort") if shared else 0) or 0
             if port > 0:
                 yield HostPort(port, item.text("protocol") or "TCP", item.text("hostIP") or "0.0.0.0")
+    if shared and added and (containers := spec.items("containers")):
+        first = containers[0]
+        named = {item.text("name") for item in first.items("ports")} if first.has("ports") else set()
+        yield from (HostPort(port) for name, port in added if name not in named)

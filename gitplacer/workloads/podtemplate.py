@@ -18,7 +18,7 @@ from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
 from gitplacer.workloads.bounds import bounded_pod
 from gitplacer.workloads.claims import pod_claims
-from gitplacer.workloads.constraints import constraints, tolerations
+from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, checked, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
@@ -26,11 +26,15 @@ from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """Containers that a controller adds to a template."""
+    """
+    What a controller adds to a template: containers, and `ports` of the first container, by name, where it has none of that
+    name.
+    """
 
     containers: tuple[Part, ...] = ()
     first_init: tuple[Part, ...] = ()
     last_init: tuple[Part, ...] = ()
+    ports: NamedPorts = ()
 
 
 NONE = Injected()
@@ -99,7 +103,7 @@ def read_spec(
         node_selector=tuple(sorted(selector.items())),
         tolerations=tolerated,
         node_name=spec.text("nodeName"),
-        **constraints(spec),
+        **constraints(spec, injected.ports),
     )
     shape = bounded_pod(spec, len(containers) + len(inits), shape)
     return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims, _named(spec))

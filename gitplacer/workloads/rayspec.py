@@ -25,6 +25,7 @@ from gitplacer.workloads.devices import TPU
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, Scale, at, distinct, existing
 from gitplacer.workloads.fields import INT32_MAX, count, required
 from gitplacer.workloads.podtemplate import Injected, PodTemplate
+from gitplacer.workloads.raystart import METRICS_PORT
 from gitplacer.workloads.requests import Part, amounts, container_part
 from gitplacer.workloads.scaling import whole
 from gitplacer.workloads.surroundings import Surroundings
@@ -49,6 +50,8 @@ HISTORY_COLLECTOR = Part(
 WAIT_FOR_TLS = Part(
     "wait-for-tls-ip-san", amounts(cpu="50m", memory="64Mi"), "init", origin="KubeRay adds it for tlsOptions"
 )
+ADDED_PORTS = (("metrics", METRICS_PORT),)
+"""What KubeRay adds to the Ray container of every pod. On the host's network it is a port of the node, so that no two share one."""
 BY_OPERATOR = "the operator's configuration adds it"
 _BOUNDS = ("minReplicas", "maxReplicas")
 
@@ -135,14 +138,17 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
     head = required(spec, "headGroupSpec")
     if head is not None:
         sidecars = _operator_sidecars(around.head_sidecars)
-        injected = Injected((*_autoscaler(spec), *added.beside_head, *everywhere, *sidecars), first_init)
+        injected = Injected(
+            (*_autoscaler(spec), *added.beside_head, *everywhere, *sidecars), first_init, ports=ADDED_PORTS
+        )
         template = add(head, "head", injected, {"node-type": "head", "group": "headgroup"})
         surge = 0 if added.surge_percent is None else 1
         counted = "every Ray cluster has one head"
         named = _with_storage(spec, template.named) if v1 else template.named
         roles.append(Role("head", template.shape, 1, 1, 1, surge, named=named, ask=template.ask, counted=counted))
     last_init = (WAIT_GCS_READY,) if around.waits_for_gcs else ()
-    injected = Injected((*everywhere, *_operator_sidecars(around.worker_sidecars)), first_init, last_init)
+    sidecars = _operator_sidecars(around.worker_sidecars)
+    injected = Injected((*everywhere, *sidecars), first_init, last_init, ADDED_PORTS)
     names: set[str] = set()
     for group in spec.items("workerGroupSpecs"):
         name = _group_name(group, names)
