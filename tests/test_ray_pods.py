@@ -10,7 +10,9 @@ import yaml
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
+from gitplacer.formats import FORMATS, Options
 from tests.dumps import Json, a_pod, machine, said
+from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, outcome, snapshot
 
 NAMESPACE: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ray"}}
 A, B = machine("a"), machine("b")
@@ -35,7 +37,7 @@ def app(
         "RayCluster": cluster,
         "RayService": {"rayClusterConfig": cluster},
         "RayJob": {"rayClusterSpec": cluster, **more},
-        "RayCronJob": {"jobTemplate": {"rayClusterSpec": cluster, **more}},
+        "RayCronJob": {"schedule": "0 3 * * *", "jobTemplate": {"rayClusterSpec": cluster, **more}},
     }
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "ray.io/v1", "kind": kind, "metadata": metadata, "spec": around[kind]}
@@ -128,3 +130,149 @@ def test_a_node_whose_port_somebody_has_takes_no_ray_pod_on_its_network() -> Non
     taken["spec"]["containers"][0]["ports"] = [{"containerPort": 1, "hostPort": 8080}]
     assert said([app("RayCluster", template(), template(SHARED), 1)], A, NAMESPACE, taken) == "No HostPortTaken"
     assert said([app("RayCluster", template(), template(SHARED), 1)], A, B, NAMESPACE, taken) == "Fits"
+
+
+# -- the labels of a cluster whose name is made up --------------------------------------------------------------------
+
+CLUSTER, IDENTIFIER, IS_RAY = "ray.io/cluster", "ray.io/identifier", "ray.io/is-ray-node"
+HOST = "topologyKey: kubernetes.io/hostname"
+
+
+def apart(expression: str, more: str = "") -> Json:
+    """A template whose pods keep apart, node by node, from those that an expression is about."""
+    selector = f"labelSelector: {{matchExpressions: [{{{expression}}}]}}"
+    required = f"requiredDuringSchedulingIgnoredDuringExecution: [{{{HOST}, {selector}{more}}}]"
+    return template(f"affinity: {{podAntiAffinity: {{{required}}}}}, ")
+
+
+def spread(expression: str, more: str = "") -> Json:
+    selector = f"labelSelector: {{matchExpressions: [{{{expression}}}]}}"
+    constraint = f"{{{HOST}, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, {selector}{more}}}"
+    return template(f"topologySpreadConstraints: [{constraint}], ")
+
+
+def there(key: str, operator: str = "Exists", values: str = "") -> str:
+    return f"key: {key}, operator: {operator}" + (f", values: [{values}]" if values else "")
+
+
+ANY_RAY = there(IS_RAY, "In", '"yes"')
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("pods", "answer"),
+    [
+        (apart(there(CLUSTER)), "No PodAffinity"),
+        (apart(there(IDENTIFIER)), "No PodAffinity"),
+        (apart(there(CLUSTER, "NotIn", "other")), "No PodAffinity"),
+        (apart(there(CLUSTER, "DoesNotExist")), "Fits"),
+        (apart(there(CLUSTER, "In", "other")), "Fits"),
+        (apart(ANY_RAY, f", matchLabelKeys: [{CLUSTER}]"), "No PodAffinity"),
+        (apart(ANY_RAY, f", mismatchLabelKeys: [{CLUSTER}]"), "Fits"),  # from other clusters' pods alone
+    ],
+)
+def test_pods_of_a_cluster_whose_name_is_made_up_have_the_labels_of_any(kind: str, pods: Json, answer: str) -> None:
+    assert said([app(kind, pods, pods, 2, submissionMode="HTTPMode")], A, NAMESPACE) == answer
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("expression", "more", "answer"),
+    [
+        (there(CLUSTER), "", "No"),
+        (there(IDENTIFIER), "", "No"),
+        (ANY_RAY, f", matchLabelKeys: [{CLUSTER}]", "No"),
+        (there(CLUSTER, "In", "other"), "", "Fits"),
+    ],
+)
+def test_pods_of_a_cluster_whose_name_is_made_up_are_spread_like_any(
+    kind: str, expression: str, more: str, answer: str
+) -> None:
+    """A node without room is a domain all the same: with none there, the other may have one."""
+    nodes = machine("a"), machine("b", cpu="0")
+    pods = spread(expression, more)
+    found = said([app(kind, pods, pods, 2, submissionMode="HTTPMode")], *nodes, NAMESPACE)
+    assert found.partition(" ")[0] == answer
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("expression", "more", "other", "answer"),
+    [
+        (ANY_RAY, f", mismatchLabelKeys: [{CLUSTER}]", {"name": "y"}, "No PodAffinity"),
+        (ANY_RAY, f", matchLabelKeys: [{CLUSTER}]", {"name": "y"}, "Fits"),
+        # A namesake elsewhere is another, also to a rule about all namespaces.
+        (ANY_RAY, f", namespaceSelector: {{}}, mismatchLabelKeys: [{CLUSTER}]", {"namespace": "b"}, "MADE UP"),
+        (there(CLUSTER), "", {"namespace": "b"}, "Fits"),
+        (there(CLUSTER), ", namespaceSelector: {}", {"namespace": "b"}, "No PodAffinity"),
+    ],
+)
+def test_a_cluster_whose_name_is_made_up_is_another_than_each_other(
+    kind: str, expression: str, more: str, other: dict[str, str], answer: str
+) -> None:
+    """Two apps of a single pod each, on one node; Ray clusters of one name in two namespaces have the same label."""
+    if answer == "MADE UP":
+        answer = "Fits" if kind == "RayCluster" else "No PodAffinity"
+    pods = apart(expression, more)
+    apps = [app(kind, pods, pods, 0, submissionMode="HTTPMode", **each) for each in ({}, other)]
+    assert said(apps, A, NAMESPACE, {**NAMESPACE, "metadata": {"name": "b"}}) == answer
+
+
+def test_a_rayjob_and_a_rayservice_of_one_name_have_different_clusters() -> None:
+    pods = apart(ANY_RAY, f", mismatchLabelKeys: [{CLUSTER}]")
+    apps = [app(kind, pods, pods, 0, submissionMode="HTTPMode") for kind in ("RayJob", "RayService")]
+    assert said(apps, A, NAMESPACE) == "No PodAffinity"
+    assert said(apps, A, B, NAMESPACE) == "Fits"
+
+
+# -- in a plan, where a namespace may come from a path ----------------------------------------------------------------
+
+
+def written(value: Json, namespace: str) -> dict[str, str]:
+    """An app in a file that gives it its namespace."""
+    del value["metadata"]["namespace"]
+    return {f"workloads/{namespace}/{value['metadata']['name']}.yaml": yaml.safe_dump(value)}
+
+
+@KINDS
+def test_a_plan_keeps_pods_apart_that_have_the_label_of_a_cluster(kind: str) -> None:
+    pods = apart(there(CLUSTER))
+    value = app(kind, pods, pods, 1, submissionMode="HTTPMode")
+    story = Story.of(cluster("c"), ANYWHERE, written(value, "a"), capacity=snapshot("c", "n1 8 32Gi"))
+    done = story.run()
+    assert outcome(done)["a/x"] == "Wait  NoClusterFits"
+    assert [c.finding.code for c in decisions(done)["a/x"].candidates] == ["PodAffinity"]
+    story.capacity |= snapshot("c", "n1 8 32Gi", "n2 8 32Gi")
+    assert outcome(story.run())["a/x"] == "Place c Fits"
+
+
+@pytest.mark.parametrize(
+    ("more", "outcomes"),
+    [
+        (f", namespaceSelector: {{}}, mismatchLabelKeys: [{CLUSTER}]", "Wait  NoClusterFits"),
+        (f", namespaceSelector: {{}}, matchLabelKeys: [{CLUSTER}]", "Place c Fits"),
+        (f", mismatchLabelKeys: [{CLUSTER}]", "Place c Fits"),
+    ],
+)
+def test_a_plan_takes_the_clusters_of_namesakes_for_different_ones(more: str, outcomes: str) -> None:
+    """That the second has no rule of its own does not matter: the first keeps it away."""
+    first = app("RayService", apart(ANY_RAY, more), template(), 0)
+    second = app("RayService", template(), template(), 0)
+    story = Story.of(cluster("c"), PRIVILEGED, ANYWHERE, written(first, "a"), capacity=snapshot("c", "n1 8 32Gi"))
+    assert outcome(story.run())["a/x"] == "Place c Fits"
+    story.source |= written(second, "b")
+    assert outcome(story.run())["b/x"] == outcomes
+
+
+def test_nobody_is_shown_the_value_that_stands_for_a_name() -> None:
+    pods = apart(there(CLUSTER), f", matchLabelKeys: [{IDENTIFIER}]")
+    value = app("RayService", pods, pods, 2)
+    story = Story.of(cluster("c"), ANYWHERE, written(value, "a"), capacity=snapshot("c", "n1 8 32Gi", "n2 8 32Gi"))
+    done = story.run()
+    assert outcome(done)["a/x"] == "Place c Fits"
+    shown = [
+        *(make(done.view, Options(verbose=True, diffs=True)) for make in FORMATS.values()),
+        *(str(step.message) for step in done.steps),
+    ]
+    files = [done.tree.read(path).decode() for path in done.tree]
+    assert not [text for text in (*shown, *files) if "????" in text]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
+from gitplacer.model.labels import is_label_value
 from gitplacer.model.resources import Resources
 from gitplacer.problems import Problem
 from gitplacer.workloads.facts import at
@@ -271,7 +272,7 @@ def test_a_raycronjob_has_the_room_of_one_run(value: dict[str, Any], pods: dict[
 
 def test_the_jobs_of_a_raycronjob_have_no_names_yet() -> None:
     found = facts(ray_cron())
-    assert "ray.io/cluster" not in labels(found, "head")
+    assert labels(found, "head")["ray.io/cluster"] == "RayCronJob ?/x-?????"
     assert labels(found, "submitter") == {}
 
 
@@ -623,10 +624,17 @@ def test_ray_pods_carry_the_labels_that_kuberay_adds() -> None:
     assert labels(facts(value), "head")["ray.io/group"] == "headgroup"
 
 
-def test_a_cluster_name_that_kuberay_makes_up_is_in_no_label() -> None:
+def test_a_cluster_name_that_kuberay_makes_up_is_a_label_that_no_selector_can_name() -> None:
     found = facts(job())
-    assert "ray.io/cluster" not in labels(found, "head")
+    assert labels(found, "head")["ray.io/cluster"] == "RayJob ?/x-?????"
+    assert labels(found, "head")["ray.io/identifier"] == "RayJob ?/x-?????-head"
+    assert labels(found, "worker/g")["ray.io/identifier"] == "RayJob ?/x-?????-worker"
+    assert not is_label_value(labels(found, "head")["ray.io/cluster"])
     assert labels(found, "submitter") == {"job-name": "x", "batch.kubernetes.io/job-name": "x"}
+
+
+def test_a_job_on_an_existing_cluster_has_no_pods_of_a_cluster_of_its_own() -> None:
+    assert [pods.role for pods in facts(job(clusterSelector=CHOSEN)).pods] == ["submitter"]
 
 
 def test_pods_of_a_ray_service_can_be_selected_as_serving() -> None:

@@ -110,3 +110,22 @@ class HostPort:
         if self.port != other.port or self.protocol != other.protocol:
             return False
         return self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip)
+
+
+_SOMEWHERE = " ?/"
+
+
+def untold(kind: str, name: str) -> str:
+    """
+    The value of a label that is a name which a controller makes up: that of an object and something random. It has characters
+    that no label has in a cluster, so it equals no real value, and that of no other object. So rules about the key alone, and
+    about pods like the own or unlike them, are right without knowing it.
+    """
+    return f"{kind}{_SOMEWHERE}{name}-?????"
+
+
+def in_namespace(labels: LabelPairs, namespace: str) -> LabelPairs:
+    """The labels of a pod in its namespace: what is made up for an object is not what is for its namesakes elsewhere."""
+    if not any(_SOMEWHERE in value for _, value in labels):
+        return labels
+    return tuple((key, value.replace(_SOMEWHERE, f" {namespace}/")) for key, value in labels)

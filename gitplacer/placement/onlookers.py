@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.nodecolumns import NodeColumns
-from gitplacer.model.podrules import LabelPairs, PodTerm, Selector
+from gitplacer.model.podrules import LabelPairs, PodTerm, Selector, in_namespace
 from gitplacer.model.workload import Gang, PodSet
 
 
@@ -46,7 +46,7 @@ class Onlookers:
 
     def _seen(self, pods: PodSet, namespace: str) -> PodSet:
         if self._any and (self._everyone or pods.shape.looks_at_pods or self._sees(pods.labels)):
-            return replace(pods, namespace=namespace)
+            return replace(pods, namespace=namespace, labels=in_namespace(pods.labels, namespace))
         return replace(pods, namespace="", labels=()) if pods.labels or pods.namespace else pods
 
     def _sees(self, labels: LabelPairs) -> bool:
@@ -64,4 +64,6 @@ def _selectors(pods: PodSet) -> Iterator[Selector]:
             *shape.pod_anti_affinity,
             *(t for _, t in shape.preferred_pods),
         )
-        yield from (term.of("", pods.labels).selector for term in terms)
+        # Whom `mismatchLabelKeys` leave out is not known before namespaces are: a cluster of the same name elsewhere is another.
+        told = (replace(term, mismatch_keys=()) if term.mismatch_keys else term for term in terms)
+        yield from (term.of("", pods.labels).selector for term in told)

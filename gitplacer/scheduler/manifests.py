@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitplacer.documents import Document
-from gitplacer.model.podrules import NOTHING_SELECTED, Selector
+from gitplacer.model.podrules import NOTHING_SELECTED, Selector, in_namespace
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.objects import Pod
 from gitplacer.workloads.constraints import selector_of
@@ -68,7 +68,7 @@ def members(
         alone = pods.role == "pod" and pods.count == 1
         key = slice_key(pods, slice_topology)
         for pod in expanded(
-            replace(pods, namespace=namespace),
+            replace(pods, namespace=namespace, labels=in_namespace(pods.labels, namespace)),
             lambda i, word=word, alone=alone: owner if alone else f"{owner}-{word}-{i}",  # type: ignore[misc]
             key,
         ):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
+from gitplacer.model.podrules import untold
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Claim, Named
 from gitplacer.problems import Severity
@@ -124,6 +125,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
     v1 = is_v1(root)
     everywhere, first_init = _injected_everywhere(spec) if v1 else ((), ())
     autoscaling = spec.boolean("enableInTreeAutoscaling")
+    cluster_name = added.cluster_name or untold(root.text("kind"), root.mapping("metadata").text("name"))
     roles: list[Role] = []
     pods: list[PodLabels] = []
     templates: list[PodTemplate] = []
@@ -132,7 +134,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         template = podtemplate.read(group, "template", around, injected)
         templates.append(template)
         own = {**template.labels, **(group.labels("labels") if v1 else {})}
-        pods.append(PodLabels(role, _ray_labels(own, labels, added)))
+        pods.append(PodLabels(role, _ray_labels(own, labels, cluster_name, serves=added.serves)))
         return template
 
     head = required(spec, "headGroupSpec")
@@ -288,20 +290,23 @@ def _injected_everywhere(spec: Cursor) -> tuple[tuple[Part, ...], tuple[Part, ..
     return containers, (WAIT_FOR_TLS,) if tls else ()
 
 
-def _ray_labels(own: Mapping[str, str], fixed: Mapping[str, str], added: RayPods) -> tuple[tuple[str, str], ...]:
-    """KubeRay's labels give way to the user's, except node type, group and cluster."""
-    cluster_name, labels = added.cluster_name, {"ray.io/is-ray-node": "yes"}
-    if cluster_name:
-        labels["ray.io/identifier"] = f"{cluster_name}-{fixed['node-type']}"
-    if added.serves:
+def _ray_labels(
+    own: Mapping[str, str], fixed: Mapping[str, str], cluster_name: str, *, serves: bool
+) -> tuple[tuple[str, str], ...]:
+    """
+    KubeRay's labels give way to the user's, except node type, group and cluster.
+
+    Where KubeRay makes up the cluster's name, pods have these labels all the same, with a value that stands for it. The old and the
+    new cluster of a RayService that is updated have names of their own in truth. Here they have one: what is reserved for an update
+    is more pods of a role, and those that run on after it was merged are known by their sizes alone (`underway.old_pods`).
+    """
+    labels = {"ray.io/is-ray-node": "yes", "ray.io/identifier": f"{cluster_name}-{fixed['node-type']}"}
+    if serves:
         labels["ray.io/serve"] = "true"
     labels |= {"app.kubernetes.io/name": "kuberay", "app.kubernetes.io/created-by": "kuberay-operator"}
     labels |= own
     labels |= {f"ray.io/{key}": value for key, value in fixed.items()}
-    if cluster_name:
-        labels["ray.io/cluster"] = cluster_name
-    else:
-        labels.pop("ray.io/cluster", None)
+    labels["ray.io/cluster"] = cluster_name
     return tuple(sorted(labels.items()))
 
 
