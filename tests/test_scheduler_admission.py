@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
+from gitplacer.model.resources import Resources
 from gitplacer.scheduler import judge, read_cluster, read_pod
+from gitplacer.scheduler.admission import read_rules
 from gitplacer.scheduler.orders import named_orders
+from gitplacer.sizing import sizes
 from gitplacer.workloads.facts import Role
+from gitplacer.workloads.surroundings import Surroundings
 from tests.commands import run
 from tests.dumps import Json, a_pod, a_set, judged, machine, pod_spec, said, term, thing
 from tests.schedulerobjects import board, node, pod, pods
@@ -149,6 +153,124 @@ def test_a_quota_counts_all_pods_of_its_namespace_together(answer: str, hard: st
 def test_a_quota_counts_the_pods_in_its_scope(counts: bool, spec: str, manifest: Json) -> None:
     found = said([a_pod("p", **manifest)], A, quota("{pods: 0}", **fields(spec)), priority_class("high", 5))
     assert found == ("No QuotaExceeded" if counts else "Fits")
+
+
+# -- containers that controllers add ----------------------------------------------------------------------------------
+
+SMALL = "{limits: {cpu: 1, memory: 1Gi}}"
+
+
+def ray_spec(worker: str = SMALL, head: str = SMALL, more: str = "{}") -> Json:
+    """A Ray cluster spec of a head and a worker."""
+
+    def template(resources: str) -> Json:
+        return {"rayStartParams": {}, "template": {"spec": pod_spec(resources=fields(resources))}}
+
+    group = {"groupName": "g", "replicas": 1, "minReplicas": 1, "maxReplicas": 1, **template(worker)}
+    return {"headGroupSpec": template(head), "workerGroupSpecs": [group], **fields(more)}
+
+
+def ray_cluster(worker: str = SMALL, head: str = SMALL, more: str = "{}") -> Json:
+    return {**thing("RayCluster", "r", "ray", spec=ray_spec(worker, head, more)), "apiVersion": "ray.io/v1"}
+
+
+def ray_job(more: str = "{}", pods: str = SMALL) -> Json:
+    spec = {"entrypoint": "x", "rayClusterSpec": ray_spec(pods, pods), **fields(more)}
+    return {**thing("RayJob", "r", "ray", spec=spec), "apiVersion": "ray.io/v1"}
+
+
+def scaling(resources: str) -> str:
+    return f"{{enableInTreeAutoscaling: true, autoscalerOptions: {{resources: {resources}}}}}"
+
+
+def collecting(resources: str) -> str:
+    return f"{{historyServerOptions: {{collectorOptions: {{resources: {resources}}}}}}}"
+
+
+WIDE = "{requests: {cpu: 1}, limits: {cpu: 8, memory: 1Gi}}"
+BARE = "{requests: {cpu: 100m, memory: 64Mi}}"
+ALONE = "submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: x, image: x%s}]}}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "item", "manifest"),
+    [
+        ("No", "Pod", "{max: {cpu: 4}}", ray_cluster(WIDE)),  # the worker's 8, beside what wait-gcs-ready has
+        ("Fits", "Pod", "{max: {cpu: 8}}", ray_cluster(WIDE)),
+        ("No", "Pod", "{max: {cpu: 1200m}}", ray_cluster(more=scaling("null"))),  # 1 and the autoscaler's 500m
+        ("Fits", "Pod", "{max: {cpu: 1500m}}", ray_cluster(more=scaling("null"))),
+        ("Fits", "Pod", "{max: {cpu: 1200m}}", ray_cluster(more=scaling("{limits: {cpu: 200m}}"))),
+        ("Fits", "Pod", "{max: {cpu: 1}}", ray_cluster(more=scaling("{}"))),  # replaced by nothing
+        ("Fits", "Pod", "{max: {cpu: 1200m}}", ray_cluster(more="{enableInTreeAutoscaling: false}")),
+        ("No", "Container", "{max: {memory: 512Mi}}", ray_cluster(more=scaling("{limits: {memory: 1Gi}}"), worker=BARE, head=BARE)),
+        ("Fits", "Container", "{max: {memory: 512Mi}}", ray_cluster(more=scaling("null"), worker=BARE, head=BARE)),
+        # a default is the limit of a container that has none, and not of one that has
+        ("No", "Container", "{default: {cpu: 300m}}", ray_cluster(more=scaling("{requests: {cpu: 400m}}"), worker=BARE, head=BARE)),
+        ("Fits", "Container", "{default: {cpu: 300m}}", ray_cluster(more=scaling("null"), worker=BARE, head=BARE)),
+        ("No", "Container", "{maxLimitRequestRatio: {cpu: 3}}", ray_cluster(more="{historyServerOptions: {collectorOptions: {}}}")),
+        ("Fits", "Container", "{maxLimitRequestRatio: {cpu: 4}}", ray_cluster(more="{historyServerOptions: {collectorOptions: {}}}")),
+        ("Fits", "Container", "{maxLimitRequestRatio: {cpu: 3}}", ray_cluster(more=collecting("{limits: {cpu: 50m}}"))),
+        ("Fits", "Pod", "{maxLimitRequestRatio: {cpu: 1}}", ray_cluster(more="{tlsOptions: {enabled: true}}")),
+        ("No", "Container", "{max: {memory: 512Mi}, default: {memory: 512Mi}}", ray_job(pods=BARE)),
+        ("No", "Container", "{maxLimitRequestRatio: {memory: 4}}", ray_job()),  # 1Gi for 200Mi
+        ("Fits", "Container", "{maxLimitRequestRatio: {memory: 6}}", ray_job()),
+        ("No", "Container", "{maxLimitRequestRatio: {memory: 4}}", ray_job("{submitterPodTemplate: null}")),
+        ("No", "Container", "{maxLimitRequestRatio: {memory: 4}}", ray_job("{submissionMode: SidecarMode}")),
+        ("Fits", "Container", "{maxLimitRequestRatio: {memory: 4}}", ray_job("{submissionMode: HTTPMode}")),
+        ("Fits", "Container", "{maxLimitRequestRatio: {memory: 4}}", ray_job("{%s}" % (ALONE % f", resources: {SMALL}"))),
+        ("No", "Container", "{maxLimitRequestRatio: {memory: 4}}", ray_job("{%s}" % (ALONE % ""))),  # it has none at all
+    ],
+)  # fmt: skip
+def test_a_limit_range_looks_at_the_limits_that_kuberay_writes(
+    answer: str, kind: str, item: str, manifest: Json
+) -> None:
+    found = said([manifest], A, B, limit_range(item, kind=kind))
+    assert found == (answer if answer == "Fits" else "No LimitRangeViolated")
+
+
+@pytest.mark.parametrize(
+    ("most", "resource", "manifest"),
+    [
+        ("3", "cpu", ray_job()),  # head, worker and submitter, 1 each
+        ("3Gi", "memory", ray_job()),
+        ("3", "cpu", ray_job("{submissionMode: SidecarMode}")),
+        ("2", "cpu", ray_job("{submissionMode: HTTPMode}")),
+        ("2250m", "cpu", ray_job("{%s}" % (ALONE % ", resources: {limits: {cpu: 250m}}"))),
+        ("2500m", "cpu", ray_cluster(more=scaling("null"))),
+        ("2200m", "cpu", ray_cluster(more=scaling("{limits: {cpu: 200m}}"))),
+        ("2400m", "cpu", ray_cluster(more="{historyServerOptions: {collectorOptions: {}}}")),
+        ("1200m", "cpu", ray_cluster("{limits: {cpu: 100m, memory: 1Gi}}")),  # wait-gcs-ready has 200m
+    ],
+)
+def test_a_quota_of_limits_counts_those_that_kuberay_writes(most: str, resource: str, manifest: Json) -> None:
+    assert said([manifest], A, B, quota(f"{{limits.{resource}: {most}}}")) == "Fits"
+    less = f"{{limits.{resource}: {most}}}", f"{{limits.{resource}: 1m}}"
+    assert said([manifest], A, B, quota(*less)) == "No QuotaExceeded"
+
+
+@pytest.mark.parametrize("more", ["{}", "{requests: {cpu: 100m, memory: 64Mi}}"])
+def test_a_quota_of_limits_wants_one_of_an_autoscaler_that_was_given_none(more: str) -> None:
+    assert said([ray_cluster(more=scaling(more))], A, quota("{limits.cpu: 9}")) == "No QuotaExceeded"
+    assert said([ray_cluster(more=scaling("null"))], A, quota("{limits.cpu: 9}")) == "Fits"
+
+
+@pytest.mark.parametrize(
+    ("refused", "kind", "item", "around"),
+    [
+        (True, "Pod", "{max: {cpu: 4}}", Surroundings()),
+        (True, "Pod", "{max: {cpu: 4}}", Surroundings(waits_for_gcs=False)),
+        # who added a container by the operator's configuration may have given it any limit
+        (False, "Pod", "{max: {cpu: 4}}", Surroundings(worker_sidecars=(("log", Resources({"cpu": 100})),))),
+        (False, "Container", "{max: {memory: 1Gi}}", Surroundings(worker_sidecars=(("log", Resources({"cpu": 100})),))),
+        (True, "Container", "{max: {cpu: 200m}}", Surroundings()),
+    ],
+)
+def test_limits_that_nobody_knows_are_not_held_against_a_pod(
+    refused: bool, kind: str, item: str, around: Surroundings
+) -> None:
+    (found,) = sizes({"r.json": json.dumps(ray_cluster(WIDE)).encode()}, lambda namespace: around).objects
+    workers = [role for role in found.facts.roles if role.name == "worker/g"]
+    assert bool([*read_rules([limit_range(item, kind=kind)]).refusals("ray", workers)]) is refused
 
 
 # -- priorities -------------------------------------------------------------------------------------------------------

@@ -144,9 +144,10 @@ def _breaches(item: Limit, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[s
         for part in ask.parts:
             requests, limits = part.amounts, _limits(part, defaults)
             yield from _unlike(item, f"container {part.name}", requests, limits)
-            for name in sorted(requests.keys() & (limits or {}).keys()):
-                if name not in part.limits and limits is not None and requests[name] > limits[name]:
-                    yield f"container {part.name} gets a limit of {_said(name, limits[name])} {name}, and asks for more"
+            given = {name: limit for name, limit in (limits or {}).items() if name not in (part.limits or {})}
+            for name in sorted(requests.keys() & given.keys()):
+                if requests[name] > given[name]:
+                    yield f"container {part.name} gets a limit of {_said(name, given[name])} {name}, and asks for more"
     elif item.of == "Pod":
         every = [_limits(part, defaults) for part in ask.parts]
         limits = None if None in every else _limits_of(ask, defaults)
@@ -155,7 +156,7 @@ def _breaches(item: Limit, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[s
 
 def _limits(part: Part, defaults: Sequence[Limit]) -> Amounts | None:
     """The limits of a container with those that are filled in; None where a controller adds it and nobody says which it has."""
-    if part.origin and not part.limits:
+    if part.limits is None:
         return None
     filled: dict[str, int | Fraction] = {}
     for item in defaults:
@@ -261,7 +262,7 @@ def _best_effort(role: Role) -> bool:
     ask = role.ask or PodAsk(())
     said = [
         *(part.amounts for part in ask.parts),
-        *(part.limits for part in ask.parts),
+        *(part.limits or NOTHING for part in ask.parts),
         ask.pod_level,
         ask.pod_level_limits,
     ]

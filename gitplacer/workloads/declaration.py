@@ -193,7 +193,9 @@ def _numbers(spec: _Spec, key: str) -> tuple[Number, ...]:
 def _added(item: _Spec, kind: str) -> Added:
     asked = amounts(**{name: str(text) for name, text in item["requests"].items()})
     role = _ROLES[item.get("role", "Container")]
-    return Added(_conditions(item), Part(item["name"], asked, role, origin=f"the controller of {kind} adds it"))
+    return Added(
+        _conditions(item), Part(item["name"], asked, role, origin=f"the controller of {kind} adds it", limits=None)
+    )
 
 
 def _pods(item: _Spec, kind: str) -> Pods:

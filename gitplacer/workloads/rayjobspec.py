@@ -21,7 +21,12 @@ from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.requests import Part, PodAsk, amounts, with_defaults
 from gitplacer.workloads.surroundings import Surroundings
 
-SUBMITTER = Part("ray-job-submitter", amounts(cpu="500m", memory="200Mi"), origin="KubeRay makes it")
+SUBMITTER = Part(
+    "ray-job-submitter",
+    amounts(cpu="500m", memory="200Mi"),
+    origin="KubeRay makes it",
+    limits=amounts(cpu="1", memory="1Gi"),
+)
 MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 RELEASING = ("DeleteCluster", "DeleteSelf")
 _REFUSED_UNUSED = ("InvalidQuantity", "InvalidReplicas", "MissingField", "TooManyFaults", "WrongType")

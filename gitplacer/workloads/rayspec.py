@@ -40,16 +40,30 @@ MANAGED_SINCE: Mapping[str, tuple[int, ...]] = {"RayCluster": (1, 3), "RayJob": 
 STORAGE_NAMESPACE = "ray.io/external-storage-namespace"
 
 AUTOSCALER = Part(
-    "autoscaler", amounts(cpu="500m", memory="512Mi"), origin="KubeRay adds it for enableInTreeAutoscaling"
+    "autoscaler",
+    amounts(cpu="500m", memory="512Mi"),
+    origin="KubeRay adds it for enableInTreeAutoscaling",
+    limits=amounts(cpu="500m", memory="512Mi"),
 )
 WAIT_GCS_READY = Part(
-    "wait-gcs-ready", amounts(cpu="200m", memory="256Mi"), "init", origin="KubeRay adds it to every worker"
+    "wait-gcs-ready",
+    amounts(cpu="200m", memory="256Mi"),
+    "init",
+    origin="KubeRay adds it to every worker",
+    limits=amounts(cpu="200m", memory="256Mi"),
 )
 HISTORY_COLLECTOR = Part(
-    "ray-history-collector", amounts(cpu="50m", memory="64Mi"), origin="KubeRay adds it for historyServerOptions"
+    "ray-history-collector",
+    amounts(cpu="50m", memory="64Mi"),
+    origin="KubeRay adds it for historyServerOptions",
+    limits=amounts(cpu="200m", memory="256Mi"),
 )
 WAIT_FOR_TLS = Part(
-    "wait-for-tls-ip-san", amounts(cpu="50m", memory="64Mi"), "init", origin="KubeRay adds it for tlsOptions"
+    "wait-for-tls-ip-san",
+    amounts(cpu="50m", memory="64Mi"),
+    "init",
+    origin="KubeRay adds it for tlsOptions",
+    limits=amounts(cpu="50m", memory="64Mi"),
 )
 ADDED_PORTS = (("metrics", METRICS_PORT),)
 """What KubeRay adds to the Ray container of every pod. On the host's network it is a port of the node, so that no two share one."""
@@ -192,7 +206,7 @@ def _with_storage(spec: Cursor, named: Named) -> Named:
 
 
 def _operator_sidecars(sidecars: tuple[tuple[str, Resources], ...]) -> tuple[Part, ...]:
-    return tuple(Part(name, requests, origin=BY_OPERATOR) for name, requests in sidecars)
+    return tuple(Part(name, requests, origin=BY_OPERATOR, limits=None) for name, requests in sidecars)
 
 
 # -- pods ---------------------------------------------------------------------------------------------------------

@@ -55,7 +55,8 @@ class Part:
     """
     One container and what it asks for. A `sidecar` is a restartable init container, which keeps running beside the
     containers. `origin` says who added it, '' for the manifest; `by_limit` and `by_default` are the resources for
-    which its limit, or a LimitRange, stands in for a request; `limits` are those that are written.
+    which its limit, or a LimitRange, stands in for a request; `limits` are those that are written, None where nobody
+    says which it has.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Part:
     origin: str = ""
     by_limit: tuple[str, ...] = ()
     by_default: tuple[str, ...] = ()
-    limits: Amounts = _NOTHING
+    limits: Amounts | None = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
