@@ -26,7 +26,7 @@ from gitplacer.problems import Problem, Severity
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
-from gitplacer.workloads.facts import ObjectFacts, reserved
+from gitplacer.workloads.facts import ObjectFacts, Reserve, reserved
 
 CLUSTER_ANNOTATION = "gitplacer.dev/cluster"
 RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
@@ -90,9 +90,15 @@ class Group:
 
     def gang_of(self, facts: Iterable[ObjectFacts]) -> Gang:
         """The pods of objects, as many as the group's policy wants room for."""
+        reserve, with_peak = self.reserves
+        return reserved(facts, reserve, with_peak=with_peak)
+
+    @property
+    def reserves(self) -> tuple[Reserve, bool]:
+        """For how many pods the group's policy wants room, and whether also for those of an update."""
         if self.policy is None:
-            return reserved(facts)
-        return reserved(facts, self.policy.spec.placement.reserve, with_peak=self.policy.spec.update.reserve_peak)
+            return "Desired", False
+        return self.policy.spec.placement.reserve, self.policy.spec.update.reserve_peak
 
     @property
     def sized(self) -> tuple[SourceObject, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -168,6 +169,114 @@ def test_two_queues_do_not_borrow_the_same() -> None:
     assert found.queue == QueueAsks("Cohort", "all", GPU, 1, 3, 3)
     story.source |= queued("two", 1, queue="web")
     assert outcome(story.run())["ml/two"] == "Place a Fits"
+
+
+# what Kueue counts of a Ray app
+
+
+def ray(
+    kind: str,
+    *,
+    more: str = "{}",
+    head: str = "{cpu: 1, memory: 1Gi}",
+    limits: str = "{cpu: 100m, memory: 300Mi}",
+    **counts: int,
+) -> dict[str, str]:
+    """A Ray app in a queue, with 20 small workers unless its counts say otherwise."""
+
+    def template(amounts: str) -> dict[str, Any]:
+        return {"spec": {"containers": [{"name": "x", "image": "x", "resources": {"limits": yaml.safe_load(amounts)}}]}}
+
+    group = {
+        "groupName": "g",
+        "rayStartParams": {},
+        **(counts or {"replicas": 20, "maxReplicas": 20}),
+        "template": template(limits),
+    }
+    spec = {"headGroupSpec": {"rayStartParams": {}, "template": template(head)}, "workerGroupSpecs": [group]}
+    options = yaml.safe_load(more)
+    if kind == "RayJob":
+        spec = {"entrypoint": "x", "shutdownAfterJobFinishes": True, "rayClusterSpec": spec}
+    value = {
+        "apiVersion": "ray.io/v1", "kind": kind,
+        "metadata": {"name": "app", "namespace": "ml", "labels": {"kueue.x-k8s.io/queue-name": "train"}, "annotations": {"kueue.x-k8s.io/elastic-job": "true"}},
+        "spec": {**spec, **options},
+    }  # fmt: skip
+    return {"workloads/ml/app.yaml": yaml.safe_dump(value)}
+
+
+def with_left(left: str, covers: str = "cpu, memory") -> str:
+    return (
+        f"- {{name: gpu, covers: [{covers}], left: {{{left}}}, own: {{{left}}}, localQueues: [{{name: ml/train}}]}}\n"
+    )
+
+
+ENOUGH = "memory: 99Gi, pods: 999"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "app"),
+    [
+        ("3", ray("RayCluster")),  # not the 200m of wait-gcs-ready of each worker
+        ("3500m", ray("RayJob")),  # the submitter is a set of pods of its own
+        ("3", ray("RayJob", more="{submissionMode: SidecarMode}")),  # which versions of Kueue count in the head, and older do not
+        ("3100m", ray("RayJob", more="{submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: x, image: x, resources: {limits: {cpu: 100m}}}]}}}")),
+        ("3", ray("RayCluster", more="{enableInTreeAutoscaling: true}")),
+        ("3", ray("RayCluster", more="{tlsOptions: {enabled: true}}")),
+        ("7", ray("RayCluster", limits="{cpu: 300m, memory: 1Gi}")),
+        ("1200m", ray("RayCluster", replicas=2, minReplicas=20)),  # written, not raised
+        ("1", ray("RayCluster", minReplicas=20)),
+        ("2", ray("RayCluster", replicas=2, minReplicas=2, numOfHosts=5)),
+        ("1500m", ray("RayCluster", replicas=20, maxReplicas=5)),  # no more than are made
+        ("1", ray("RayCluster", replicas=20, suspend=True)),
+    ],
+)  # fmt: skip
+def test_no_more_is_asked_of_a_queue_than_kueue_counts(cpu: str, app: dict[str, str]) -> None:
+    queue = with_left(f"cpu: {cpu}, {ENOUGH}", "cpu, memory, pods")
+    assert outcome(fleet(app, queues_of_a=queue).run()) == {"ml/app": "Place a Fits"}
+    milli = (int(cpu[:-1]) if cpu.endswith("m") else int(cpu) * 1000) - 1
+    short = with_left(f"cpu: {milli}m, {ENOUGH}", "cpu, memory, pods")
+    found = rejected(fleet(app, queues_of_a=short), "ml/app").finding
+    assert found.queue is not None
+    assert (str(found.code), found.queue.resource, found.queue.asks) == ("QueueQuota", "cpu", milli + 1)
+
+
+def test_a_queue_needs_no_quota_for_what_only_controllers_ask_for() -> None:
+    app = ray("RayCluster", head="{cpu: 1}", limits="{cpu: 1, nvidia.com/gpu: 1}", replicas=2, maxReplicas=2)
+    queue = with_left('cpu: "3", nvidia.com/gpu: "2"', "cpu, nvidia.com/gpu")
+    assert outcome(fleet(app, queues_of_a=queue).run()) == {"ml/app": "Place a Fits"}
+
+
+def test_devices_of_claims_are_not_asked_of_a_queue_under_the_name_that_nodes_have_them_by() -> None:
+    template = (
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: one, namespace: ml}\n"
+        "spec: {spec: {devices: {requests: [{name: x, exactly: {deviceClassName: gpu.nvidia.com}}]}}}\n"
+    )
+    app = ray("RayCluster", replicas=1, maxReplicas=1)
+    ((path, text),) = app.items()
+    value = yaml.safe_load(text)
+    value["spec"]["workerGroupSpecs"][0]["template"]["spec"]["resourceClaims"] = [
+        {"name": "x", "resourceClaimTemplateName": "one"}
+    ]
+    files = {path: yaml.safe_dump(value), "workloads/ml/claim.yaml": template}
+    story = fleet(files, queues_of_a=with_left(f"cpu: 99, {ENOUGH}"))
+    codes = {str(c.finding.code) for c in decisions(story.run())["ml/app"].candidates}
+    assert "QueueQuota" not in codes
+
+
+def test_what_is_promised_is_counted_as_kueue_counts_it_and_until_it_is_seen() -> None:
+    """All workers are seen but two, which ask for 100m each and not for what nodes keep for them."""
+    story = fleet(ray("RayCluster"), queues_of_a=with_left(f"cpu: 3, {ENOUGH}"))
+
+    def promised() -> Resources:
+        return Accounts(story.run().view).queues("a")[0].promised
+
+    assert (promised()["cpu"], promised()["pods"]) == (3000, 21)
+    worker = "{role: worker/g, node: n1, requests: {cpu: 200m, memory: 300Mi}}"
+    pods = ", ".join(["{role: head, node: n1}", *[worker] * 18])
+    seen = f"groups:\n- {{name: ml/app, phase: Running, ready: false, pods: [{pods}]}}\nqueues:\n"
+    story.capacity |= snapshot("a", LARGE, more=seen + with_left(f"cpu: 1, {ENOUGH}"))
+    assert (promised()["cpu"], promised()["pods"]) == (200, 2)
 
 
 # the law: no plan promises more than a queue has

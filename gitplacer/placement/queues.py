@@ -4,6 +4,9 @@ What groups were promised of Kueue's queues and is not seen yet, over a round as
 What a snapshot shows as reserved is gone from what its queues have left. So of a group that is there only those pods count that the
 snapshot does not show on a node: for these nothing may be reserved yet. Where something is reserved already and has no pods so far, it
 counts twice until they are seen, which keeps others waiting and promises nobody what is not there.
+
+Kueue counts pod templates as they are written, and not the containers that controllers add to them: what nodes must have room for may
+be more. What is refused here is never let in there, so never more is counted than Kueue does.
 """
 
 from __future__ import annotations
@@ -15,13 +18,13 @@ from gitplacer.grouping import Group
 from gitplacer.model.counts import AS_WRITTEN
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Gang, total_requests
+from gitplacer.model.workload import PodSet
 from gitplacer.placement.holders import Holders
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.queued import Waits, beyond, cluster_queue, waits_in
 from gitplacer.scheduler.objects import PODS
-from gitplacer.workloads.facts import ObjectFacts, reserved
+from gitplacer.workloads.facts import ObjectFacts, Reserve
 
 
 class Queues:
@@ -78,21 +81,36 @@ class Queues:
         return self._known[group_id, name]
 
     def _found_missing(self, group_id: str, name: str) -> dict[str, Resources]:
-        asked: dict[str, Resources] = {}
-        for waits, gang in self._queued(group_id, name):
-            queue = cluster_queue(waits, self._pass.snapshot.capacity[name])
-            if queue:
-                asked[queue] = asked.get(queue, NOTHING) + _requests(gang)
-        if not asked:
+        """A pod that is seen is one of those that its queue has let in, whether Kueue counted all of its role or fewer."""
+        found = [(self._queue_of(waits, name), facts) for waits, facts in self._objects(group_id, name)]
+        if not any(queue for queue, _ in found):
             return {}
-        missing = _requests(self._pass.books[name].not_seen(group_id, self._pass.gang_on(group_id, name)))
-        return {
-            queue: Resources({resource: min(amount, missing.get(resource, 0)) for resource, amount in amounts.items()})
-            for queue, amounts in asked.items()
-        }
+        group, books = self._pass.groups.get(group_id), self._pass.books[name]
+        reserve: Reserve = "Desired"
+        with_peak = False
+        if group is not None:
+            reserve, with_peak = group.reserves
+        sets: list[PodSet] = []
+        asked: list[tuple[str, int, Resources]] = []
+        for queue, facts in found:
+            queued = facts.queued_for(reserve, with_peak=with_peak)
+            for pods, (number, requests) in zip(facts.gang_for(reserve, with_peak=with_peak), queued, strict=True):
+                each = (pods,) if queue else books.on_each_node((pods,))
+                sets += each
+                asked += [(queue, number, requests)] * len(each)
+        missing: dict[str, Resources] = {}
+        unseen = books.not_seen(group_id, tuple(sets))
+        for (queue, number, requests), there, left in zip(asked, sets, unseen, strict=True):
+            count = max(0, number - (there.count - left.count))
+            if queue and count:
+                missing[queue] = missing.get(queue, NOTHING) + requests * count + {PODS: count}
+        return missing
 
-    def _queued(self, group_id: str, name: str) -> Iterator[tuple[Waits, Gang]]:
-        """The objects of a group that wait in a queue on a cluster, with their pods: as they are deployed where it is held or gone."""
+    def _queue_of(self, waits: Waits | None, name: str) -> str:
+        return "" if waits is None else cluster_queue(waits, self._pass.snapshot.capacity[name])
+
+    def _objects(self, group_id: str, name: str) -> Iterator[tuple[Waits | None, ObjectFacts]]:
+        """The objects of a group on a cluster, with the queue that each waits in: as they are deployed where it is held or gone."""
         group, cluster = self._pass.groups.get(group_id), self._pass.clusters.get(name)
         record = self._pass.record(group_id)
         if cluster is None or self._pass.roles.get((group_id, name)) == "Remote":
@@ -108,9 +126,7 @@ class Queues:
             deployed = self._pass.snapshot.deployed.objects(record, name)
             found = ((identity.namespace, facts) for identity, facts in deployed.items())
         for namespace, facts in found:
-            waits = waits_in(group, namespace, facts)
-            if waits is not None:
-                yield waits, group.gang_of([facts]) if group is not None else reserved([facts])
+            yield waits_in(group, namespace, facts), facts
 
 
 def _less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
@@ -120,7 +136,3 @@ def _less(amounts: Resources, taken: Iterable[Resources]) -> Resources:
         for resource, amount in each.items():
             left[resource] -= amount
     return Resources(left)
-
-
-def _requests(gang: Gang) -> Resources:
-    return total_requests(gang) + {PODS: sum(pods.count for pods in gang)}

@@ -463,6 +463,7 @@ def _role(view: _View, pods: Pods, template: PodTemplate) -> Role:
         named=template.named,
         ask=template.ask,
         counted=_of_item(view, pods) + (" × ".join(text for _, text in numbers) or "one"),
+        queued_requests=template.queued_requests,
     )
 
 

@@ -63,6 +63,9 @@ class Role:
     one on each node that admits it, so that `count` is not known before the cluster is. `named` is what its pods name that
     their cluster has to know.
 
+    `queued` is how many pods Kueue counts where these are fewer than `count`, and `queued_requests` what it counts of each, None
+    where that is what a node must have room for.
+
     `ask`, `counted` and `bounded` say where the requests, the count and its bounds come from; they are said once and not
     remembered.
     """
@@ -78,6 +81,8 @@ class Role:
     grows: bool = False
     per_node: bool = False
     named: Named = NO_NAMES
+    queued: int | None = None
+    queued_requests: Resources | None = None
     ask: PodAsk | None = field(default=None, compare=False)
     counted: str = field(default="", compare=False)
     bounded: str = field(default="", compare=False)
@@ -90,6 +95,14 @@ class Role:
         elif reserve == "Maximum" and self.grows and self.maximum is not None:
             number = self.maximum
         return number + (self.surge if with_peak else 0)
+
+    def reserved_of_queue(self, reserve: Reserve) -> int:
+        """
+        How many pods Kueue surely counts before it lets them in: not those that an autoscaler may add, nor those of an update,
+        and not what the bounds make of the written number.
+        """
+        number = self.count if self.queued is None else min(self.count, self.queued)
+        return min(number, self.reserved(reserve, with_peak=False))
 
     @property
     def unbounded(self) -> bool:
@@ -170,6 +183,17 @@ class ObjectFacts:
             for role, n in counted
             if n
         )  # fmt: skip
+
+    def queued_for(self, reserve: Reserve, *, with_peak: bool) -> tuple[tuple[int, Resources], ...]:
+        """Of each set of pods that `gang_for` gives, how many Kueue surely counts, and what of each."""
+        return tuple(
+            (
+                role.reserved_of_queue(reserve),
+                role.shape.requests if role.queued_requests is None else role.queued_requests,
+            )
+            for role in self.roles
+            if role.reserved(reserve, with_peak=with_peak)
+        )
 
     def but(self, **fields: Any) -> ObjectFacts:
         """These facts with other values in some fields, as `replace` gives them, in a third of its time."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.model.resources import NOTHING
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
 from gitplacer.workloads.bounds import bounded_pod
@@ -55,6 +55,14 @@ class PodTemplate:
     needs: tuple[Reference, ...]
     claims: tuple[str, ...] = ()
     named: Named = NO_NAMES
+
+    @property
+    def queued_requests(self) -> Resources | None:
+        """What Kueue counts of a pod; None where that is what a node must have room for."""
+        if not self.ask.devices and not any(part.origin for part in self.ask.parts):
+            return None
+        written = self.ask.as_written()
+        return None if written == self.shape.requests else written
 
     def pod_labels(self, role: str, more: Mapping[str, str] | None = None) -> PodLabels:
         return PodLabels(role, tuple(sorted({**self.labels, **(more or {})}.items())))
@@ -128,7 +136,10 @@ def facts(
     template: PodTemplate, number: int, counted: str, more_labels: Mapping[str, str] | None = None
 ) -> ObjectFacts:
     """The facts of `number` pods of one template, all in the role `pod`; `counted` says why so many."""
-    role = Role("pod", template.shape, number, number, number, named=template.named, ask=template.ask, counted=counted)
+    role = Role(
+        "pod", template.shape, number, number, number, named=template.named, ask=template.ask, counted=counted,
+        queued_requests=template.queued_requests,
+    )  # fmt: skip
     return ObjectFacts(
         roles=(role,),
         sized=True,

@@ -110,10 +110,11 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
     """
     added = {"job-name": job_name, "batch.kubernetes.io/job-name": job_name} if job_name else {}
     needs, claims, named = facts.needs, facts.claims, NO_NAMES
+    queued = None  # Kueue counts the default one as well
     if spec.has("submitterPodTemplate"):
         template = podtemplate.read_pod(spec.mapping("submitterPodTemplate"), around)
         shape, ask, labels = template.shape, template.ask, template.pod_labels("submitter", added)
-        named = template.named
+        named, queued = template.named, template.queued_requests
         needs = distinct([*needs, *template.needs])
         claims = tuple(sorted({*claims, *template.claims}))
     else:
@@ -122,7 +123,9 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
     # Without a Ray cluster to wait for (suspended, or managed by somebody else) it is never made.
     number = 1 if counted else 0
     counted = counted or "there is no Ray cluster to submit to"
-    role = Role("submitter", shape, number, number, number, named=named, ask=ask, counted=counted)
+    role = Role(
+        "submitter", shape, number, number, number, named=named, ask=ask, counted=counted, queued_requests=queued
+    )  # fmt: skip
     return facts.but(roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
 
 

@@ -161,7 +161,12 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         surge = 0 if added.surge_percent is None else 1
         counted = "every Ray cluster has one head"
         named = _with_storage(spec, template.named) if v1 else template.named
-        roles.append(Role("head", template.shape, 1, 1, 1, surge, named=named, ask=template.ask, counted=counted))
+        roles.append(
+            Role(
+                "head", template.shape, 1, 1, 1, surge, named=named, ask=template.ask, counted=counted,
+                queued_requests=template.queued_requests,
+            )
+        )  # fmt: skip
     last_init = (WAIT_GCS_READY,) if around.waits_for_gcs else ()
     sidecars = _operator_sidecars(around.worker_sidecars)
     injected = Injected((*everywhere, *sidecars), first_init, last_init, ADDED_PORTS)
@@ -184,6 +189,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
                 size.surge(added.surge_percent), size.hosts,
                 shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
                 named=template.named, ask=template.ask, counted=size.counted, bounded=size.bounded,
+                queued=size.queued, queued_requests=template.queued_requests,
             )
         )  # fmt: skip
     facts = ObjectFacts(
@@ -229,7 +235,10 @@ def _group_name(group: Cursor, taken: set[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """How many pods a worker group has, in hosts; `counted` and `bounded` say why."""
+    """
+    How many pods a worker group has, in hosts; `counted` and `bounded` say why. `queued` is how many Kueue counts if these are
+    fewer: it takes `replicas` as they are written.
+    """
 
     count: int = 0
     minimum: int = 0
@@ -237,6 +246,7 @@ class _Size:
     hosts: int = 1
     counted: str = ""
     bounded: str = ""
+    queued: int | None = None
 
     def surge(self, percent: int | None) -> int:
         """The workers of the second Ray cluster at the peak of an update: a share of the slices, and at least the minimum."""
@@ -276,7 +286,10 @@ def _size(group: Cursor, v1: bool) -> _Size:
     bounded = ", ".join(f"{key} {group.value[key]}" if group.has(key) else f"no {key}" for key in _BOUNDS)
     per_replica = f", each of {hosts} hosts" if hosts != 1 else ""
     bound = None if high == INT32_MAX and hosts else min(high * hosts, INT32_MAX)
-    return _Size(wanted * hosts, low * hosts, bound, max(hosts, 1), counted + per_replica, bounded + per_replica)
+    queued = max(replicas, 0) * hosts if replicas < wanted else None
+    return _Size(
+        wanted * hosts, low * hosts, bound, max(hosts, 1), counted + per_replica, bounded + per_replica, queued
+    )
 
 
 def _autoscaler(spec: Cursor) -> tuple[Part, ...]:

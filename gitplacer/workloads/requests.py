@@ -96,6 +96,11 @@ class PodAsk:
         _add(total, self.devices)
         return Resources({name: math.ceil(value) for name, value in total.items()})
 
+    def as_written(self) -> Resources:
+        """The request of the template alone: without what controllers add to it, and without the devices of its claims."""
+        own = tuple(part for part in self.parts if not part.origin)
+        return replace(self, parts=own, devices=_NOTHING).effective()
+
     def scored(self) -> Resources:
         """
         The request that scores count: with stand-ins for containers that ask for no cpu or memory. Where the pod as a whole
