@@ -641,7 +641,7 @@ def test_a_cursor_collects_what_is_wrong_and_goes_on() -> None:
     assert spec.labels("labels") == {"a": "x"}
     assert cursor.quantities("limits").rendered() == {"cpu": "1500m", "gpu": "2", "half": "1", "memory": "1Gi"}
     assert [(str(p.location).removeprefix("f.yaml:"), p.code, p.message, p.hint) for p in cursor.problems] == [
-        ("2:11", "WrongType", "replicas is text, not a whole number", ""),
+        ("2:11", "WrongType", "replicas is text, not a whole number", "remove the quotes"),
         ("3:8", "WrongType", "count is the number 3, not text", "put it in quotes"),
         ("5:6", "WrongType", "on_ is text, not true or false", ""),
         ("4:7", "WrongType", "flag is true, not a whole number", ""),
@@ -661,6 +661,36 @@ def test_a_cursor_collects_what_is_wrong_and_goes_on() -> None:
         ("11:70", "InvalidQuantity", 'limits.worse: "-1" is negative', 'quantities look like "500m", "4" or "16Gi"'),
         ("11:87", "WrongType", "limits.list is a list, not a quantity", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "hint"),
+    [
+        ("text", "1.10", "put it in quotes"),
+        ("text", "{}", "write it so"),
+        ("integer", '"900"', "remove the quotes"),
+        ("integer", '"-1"', "remove the quotes"),
+        ("integer", '"1.5"', ""),
+        ("integer", '"many"', ""),
+        ("number", '"1.5"', "remove the quotes"),
+        ("number", '"half"', ""),
+        ("number", "true", ""),
+        ("boolean", '"true"', "remove the quotes"),
+        ("boolean", '"yes"', ""),
+        ("boolean", "1", ""),
+    ],
+)
+def test_a_wrong_type_says_what_quotes_would_mend(wanted: str, value: str, hint: str) -> None:
+    cursor = document_of(f"a: {value}\n").cursor()
+    cursor.text("a", hint="write it so") if wanted == "text" else getattr(cursor, wanted)("a")
+    [problem] = cursor.problems
+    assert (problem.code, problem.hint) == ("WrongType", hint)
+
+
+def test_a_number_need_not_be_whole() -> None:
+    cursor = document_of("a: 1\nb: 0.5\nc: null\n").cursor()
+    assert [cursor.number(key) for key in "abcd"] == [1, 0.5, None, None]
+    assert cursor.problems == []
 
 
 def test_a_report_points_at_a_scalar_or_at_the_key_of_a_collection() -> None:

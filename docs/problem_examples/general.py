@@ -30,6 +30,7 @@ from docs.problem_examples.pieces import (
     settings,
     workload,
 )
+from docs.problem_examples.rayjobs import service
 from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.tree import SYMLINK, Entry
 
@@ -556,7 +557,10 @@ spec:
     ),
     "UnrenderedTemplate": (settings("data: {{ .Values.settings }}\n"),),
     "UnsupportedVersion": (workload(JOB.replace("ray.io/v1", "ray.io/v1beta1")),),
-    "WrongType": (policy(f'{SELECT}  priority: "10"\n'),),
+    "WrongType": (
+        policy(f'{SELECT}  priority: "10"\n'),
+        service('  serveConfigV2:\n    applications: []\n  serviceUnhealthySecondThreshold: "900"\n'),
+    ),
     "InvalidAllowance": (
         workload(POD.format("x", '  annotations: {allow.gitplacer.dev/NoHost: "one is enough"}\n', "")),
     ),

@@ -7,6 +7,7 @@ in one list that all cursors of a document share (see `findings`). Absent and nu
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gitplacer.documents.findings import Findings
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from gitplacer.documents.document import Document
 
 _QUOTE = "put it in quotes"
+_UNQUOTE = "remove the quotes"
+_QUOTED = {
+    "a number": re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII),
+    "a whole number": re.compile(r"-?[0-9]{1,18}", re.ASCII),
+    "true or false": re.compile(r"true|false"),
+}
+"""Texts that would be what is wanted without their quotes."""
 
 
 class Cursor:
@@ -62,13 +70,13 @@ class Cursor:
                 self._wrong_type(path, item, "a mapping")
         return found
 
-    def text(self, key: str, default: str = "") -> str:
-        """The string at the key."""
+    def text(self, key: str, default: str = "", *, hint: str = "") -> str:
+        """The string at the key. The hint is for whoever wrote something else that quotes do not mend."""
         value = self.value.get(key)
         if isinstance(value, str):
             return value
         if value is not None:
-            self._wrong_type((*self.path, key), value, "text")
+            self._wrong_type((*self.path, key), value, "text", hint)
         return default
 
     def integer(self, key: str, default: int | None = None) -> int | None:
@@ -79,6 +87,15 @@ class Cursor:
         if value is not None:
             self._wrong_type((*self.path, key), value, "a whole number")
         return default
+
+    def number(self, key: str) -> int | float | None:
+        """The number at the key, whole or not."""
+        value = self.value.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value
+        if value is not None:
+            self._wrong_type((*self.path, key), value, "a number")
+        return None
 
     def boolean(self, key: str, default: bool = False) -> bool:
         """The boolean at the key."""
@@ -165,8 +182,11 @@ class Cursor:
             )
             return None
 
-    def _wrong_type(self, path: Path, value: Any, wanted: str) -> None:
-        hint = _QUOTE if wanted == "text" and isinstance(value, (bool, int, float)) else ""
+    def _wrong_type(self, path: Path, value: Any, wanted: str, hint: str = "") -> None:
+        if wanted == "text" and isinstance(value, (bool, int, float)):
+            hint = _QUOTE
+        elif isinstance(value, str) and (form := _QUOTED.get(wanted)) is not None and form.fullmatch(value):
+            hint = _UNQUOTE
         message = f"{dotted(path)} is {_described(value)}, not {wanted}"
         self._report("WrongType", message, hint, path, value, Severity.ERROR)
 

@@ -37,8 +37,9 @@ CODES: Mapping[str, Code] = {
     ),
     "WrongType": Code(
         "A value has the wrong type",
-        "A number is not a string and a string is not a number: YAML's guesses (`1.10`, `on`, `0123`) are where mistakes hide.",
-        "Write the type that the message names; put strings in quotes.",
+        "A number is not a string and a string is not a number: YAML's guesses (`1.10`, `on`, `0123`) are where mistakes hide. Of a Ray "
+        "object the API server refuses the whole: `rayVersion: 2.10` is a number, and `serveConfigV2` is a text with YAML in it.",
+        "Write the type that the message names; put strings in quotes, and YAML that is to be a text into a block, `serveConfigV2: |`.",
     ),
     "InvalidValue": Code(
         "A value is not one of those allowed",

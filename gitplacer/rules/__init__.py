@@ -23,6 +23,7 @@ from gitplacer.rules import (
     engineannotations,
     faulttolerance,
     fields,
+    fieldtypes,
     history,
     kueue,
     managedby,
@@ -54,6 +55,7 @@ ONLY_FLUX = ("FluxVariable", "AutoscalerOwnsReplicas")
 """The codes of what goes wrong only where Flux is the engine."""
 
 FAMILIES: Mapping[str, tuple[Rule, ...]] = {
+    "types": fieldtypes.RULES,  # the first, since its hints are the best
     "names": names.RULES,
     "fields": fields.RULES,
     "versions": versions.RULES,

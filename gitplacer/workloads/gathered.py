@@ -45,13 +45,17 @@ class Gathered(Cursor):
             found.extend(owner.items(name))
         return found
 
-    def text(self, key: str, default: str = "") -> str:
+    def text(self, key: str, default: str = "", *, hint: str = "") -> str:
         home = self._home(key)
-        return default if home is None else home[0].text(home[1], default)
+        return default if home is None else home[0].text(home[1], default, hint=hint)
 
     def integer(self, key: str, default: int | None = None) -> int | None:
         home = self._home(key)
         return default if home is None else home[0].integer(home[1], default)
+
+    def number(self, key: str) -> int | float | None:
+        home = self._home(key)
+        return None if home is None else home[0].number(home[1])
 
     def boolean(self, key: str, default: bool = False) -> bool:
         home = self._home(key)
