@@ -651,6 +651,110 @@ def test_resources_that_no_api_server_accepts_have_no_size(resources: Json) -> N
     assert codes(raycluster(**autoscaler)) == ["InvalidResources"]
 
 
+# -- the pod as a whole -------------------------------------------------------------------------------------------
+
+TWO = container({"cpu": "1", "memory": "1Gi"}, {"cpu": "2"})
+TOO_MUCH = [
+    # the sum, by one resource or two, by containers, sidecars, and the largest start
+    ([A, A], [], {"requests": {"cpu": "1"}}, ["cpu: the containers ask for 2 together, 1 more than the request 1 of the pod as a whole"]),
+    ([A, A], [], {"requests": {"cpu": "2", "memory": "2Gi"}}, []),
+    ([A, A], [], {"requests": {"cpu": "1500m", "memory": "1Gi"}}, [
+        "cpu: the containers ask for 2 together, 500m more than the request 1500m of the pod as a whole",
+        "memory: the containers ask for 2Gi together, 1Gi more than the request 1Gi of the pod as a whole",
+    ]),
+    ([A], [{**A, "restartPolicy": "Always"}], {"requests": {"cpu": "1"}}, ["cpu: the containers ask for 2 together, 1 more than the request 1 of the pod as a whole"]),
+    ([A], [A], {"requests": {"cpu": "1"}}, []),
+    ([A], [container({"cpu": "3"})], {"requests": {"cpu": "2"}}, ["cpu: the containers ask for 3 together, 1 more than the request 2 of the pod as a whole"]),
+    ([container({}, {"cpu": "2"})], [], {"requests": {"cpu": "1"}}, ["cpu: the containers ask for 2 together, 1 more than the request 1 of the pod as a whole"]),
+    # what the pod does not ask for is what its containers ask for
+    ([A, A], [], {"requests": {"memory": "2Gi"}}, []),
+    ([A, A], [], {"limits": {"cpu": "2"}}, []),
+    ([A, A], [], {"limits": {"cpu": "1"}}, ["cpu: the containers ask for 2 together, 1 more than the limit 1 of the pod as a whole"]),
+    ([NONE], [], {"limits": {"cpu": "1"}}, []),
+    # each limit by itself, of containers only
+    ([TWO, TWO], [], {"limits": {"cpu": "2"}}, []),
+    ([TWO], [], {"limits": {"cpu": "1"}}, ["cpu: the limit 2 is more than the limit 1 of the pod as a whole"]),
+    ([A], [container({"cpu": "1"}, {"cpu": "2"})], {"limits": {"cpu": "1"}}, []),
+    ([TWO], [], {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}, []),
+    # its own limit
+    ([A], [], {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}, ["cpu: the request 2 is more than the limit 1"]),
+    # only what a pod as a whole can ask for
+    ([A], [], {"limits": {GPU: 1}}, [f"{GPU} is asked for by the pod as a whole, which can ask for cpu, memory and huge pages only"]),
+    ([A], [], {"requests": {"ephemeral-storage": "1Gi"}}, ["ephemeral-storage is asked for by the pod as a whole, which can ask for cpu, memory and huge pages only"]),
+    ([container({}, {GPU: 1})], [], {"requests": {"cpu": "1"}}, []),
+    ([container({}, {"hugepages-2Mi": "4Mi"})], [], {"limits": {"hugepages-2Mi": "4Mi"}}, []),
+    ([container({}, {"hugepages-2Mi": "4Mi"})], [], {"limits": {"hugepages-2Mi": "2Mi"}}, [
+        "hugepages-2Mi: the containers ask for 4Mi together, 2Mi more than the limit 2Mi of the pod as a whole",
+        "hugepages-2Mi: the limit 4Mi is more than the limit 2Mi of the pod as a whole",
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("containers", "inits", "resources", "said"), TOO_MUCH)
+def test_containers_have_together_no_more_than_their_pod(
+    containers: list[Json], inits: list[Json], resources: Json, said: list[str]
+) -> None:
+    for value in (
+        pod(*containers, initContainers=inits, resources=resources),
+        ray("RayJob", {"rayClusterSpec": CLUSTER, "submitterPodTemplate": pod_spec(*containers, initContainers=inits, resources=resources)}),
+    ):  # fmt: skip
+        found = errors(size(value))
+        assert sorted(problem.message for problem in found) == sorted(said)
+        assert all(problem.code == "InvalidResources" and problem.hint for problem in found)
+
+
+def test_devices_of_the_pod_as_a_whole_are_not_counted_twice() -> None:
+    assert codes(pod(A, resources={"requests": {GPU: 1}})) == ["InvalidResources"]
+    assert codes(pod(A, resources={"limits": {GPU: "0.5"}})) == ["InvalidResources"]
+
+
+def head_of(fields: Json, cpu: str, memory: str, limit: str = "8") -> Json:
+    """A Ray cluster whose head asks as a whole for that much, and its container for 1 and 2Gi."""
+    resources = {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": limit, "memory": "8Gi"}}
+    return {
+        **fields,
+        "headGroupSpec": {"template": pod_spec(container({"cpu": "1", "memory": "2Gi"}), resources=resources)},
+    }
+
+
+AUTOSCALED = {"enableInTreeAutoscaling": True}
+ADDED = [
+    (AUTOSCALED, "1500m", "2560Mi", []),
+    ({}, "1", "2Gi", []),
+    (AUTOSCALED, "1", "2Gi", [
+        "cpu: the containers ask for 1500m together, 500m more than the request 1 of the pod as a whole; "
+        "autoscaler asks for 500m of it: KubeRay adds it for enableInTreeAutoscaling",
+        "memory: the containers ask for 2560Mi together, 512Mi more than the request 2Gi of the pod as a whole; "
+        "autoscaler asks for 512Mi of it: KubeRay adds it for enableInTreeAutoscaling",
+    ]),
+    ({**AUTOSCALED, "autoscalerOptions": {"resources": {}}}, "1", "2Gi", []),
+    # too little without it
+    (AUTOSCALED, "500m", "4Gi", ["cpu: the containers ask for 1500m together, 1 more than the request 500m of the pod as a whole"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "cpu", "memory", "said"), ADDED)
+def test_what_kuberay_adds_to_a_head_has_to_fit_into_its_pod(
+    fields: Json, cpu: str, memory: str, said: list[str]
+) -> None:
+    spec = head_of(fields, cpu, memory)
+    for value in (ray("RayCluster", spec), ray("RayService", {"rayClusterConfig": spec})):
+        assert sorted(problem.message for problem in errors(size(value))) == said
+
+
+def test_the_submitter_beside_the_head_and_the_wait_of_a_worker_have_to_fit_too() -> None:
+    job = rayjob(submissionMode="SidecarMode", rayClusterSpec=head_of({}, "1", "4Gi"))
+    [problem] = errors(size(job))
+    assert problem.message.endswith("; ray-job-submitter asks for 500m of it: KubeRay adds it for SidecarMode")
+    assert problem.hint == "raise it to 1500m or more, or let the containers ask for less"
+    small = pod_spec(container({"cpu": "100m"}), resources={"requests": {"cpu": "100m"}})
+    [problem] = errors(size(raycluster(group(template=small))))
+    assert problem.message == (
+        "cpu: the containers ask for 200m together, 100m more than the request 100m of the pod as a whole; "
+        "wait-gcs-ready asks for 200m of it: KubeRay adds it to every worker"
+    )
+
+
 AMOUNT = st.integers(0, 4000)
 
 
@@ -801,11 +905,15 @@ MEMORY = st.sampled_from(["0", "1", "0.5", "1Ki", "100M", "1Gi", "0.3Gi", "1e9"]
 NAMES = st.sampled_from(["main", "sync", "log-shipper", "c2"])
 
 
+LARGE_CPU = st.sampled_from(["16", "16000.5m", "20"])
+LARGE_MEMORY = st.sampled_from(["12Gi", "12884901888.5", "20e9"])
+
+
 @st.composite
-def blocks(draw: st.DrawFn) -> Json:
+def blocks(draw: st.DrawFn, cpu: st.SearchStrategy[str] = CPU, memory: st.SearchStrategy[str] = MEMORY) -> Json:
     """Requests and limits that an API server accepts."""
     resources: Json = {"requests": {}, "limits": {}}
-    for name, amounts in (("cpu", CPU), ("memory", MEMORY), ("ephemeral-storage", MEMORY)):
+    for name, amounts in (("cpu", cpu), ("memory", memory), ("ephemeral-storage", MEMORY)):
         written = draw(st.sampled_from(["neither", "request", "limit", "both"]))
         if written in ("request", "both"):
             resources["requests"][name] = draw(amounts)
@@ -825,7 +933,7 @@ def templates(draw: st.DrawFn) -> Json:
     spec = {"containers": draw(st.lists(named, min_size=1, max_size=3))}
     spec["initContainers"] = draw(st.lists(inits, max_size=3))
     if draw(st.booleans()):
-        whole = draw(blocks())
+        whole = draw(blocks(LARGE_CPU, LARGE_MEMORY))  # room for all containers, and for those that are added
         whole["limits"].pop(GPU, None)
         spec["resources"] = {key: {n: v for n, v in whole[key].items() if n != "ephemeral-storage"} for key in whole}
     if draw(st.booleans()):

@@ -229,6 +229,15 @@ spec:
     "InvalidReplicas": (workload(RAYCLUSTER + WORKER.format("gpu", 1, 4, 2), "two"),),
     "InvalidResources": (
         workload(POD.format("main", "", "    resources:\n      requests: {cpu: 4}\n      limits: {cpu: 2}\n")),
+        workload(
+            JOB.replace("  rayClusterSpec:\n", "  shutdownAfterJobFinishes: true\n  rayClusterSpec:\n")
+            .replace("    headGroupSpec:\n", "    enableInTreeAutoscaling: true\n    headGroupSpec:\n")
+            .replace(
+                "          containers:\n",
+                '          resources: {requests: {cpu: "1", memory: 8Gi}}\n          containers:\n',
+            ),
+            "train",
+        ),
     ),
     "InvalidValue": (policy(f"{SELECT}  placement: {{type: Capasity}}\n"),),
     "InvalidYAML": (settings("data: {level: info\n"),),

@@ -24,7 +24,7 @@ from gitplacer.model.workload import Claim, PodShape
 from gitplacer.scheduler.objects import Node, Pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
-from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, written
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, is_pod_level, written
 
 _READINESS_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _LIMIT = 2**62
@@ -189,7 +189,7 @@ def _pod_level(amounts: Amounts) -> Amounts:
     """Those amounts that a pod may ask for as a whole: cpu, memory, huge pages."""
     if not amounts:
         return amounts
-    return {k: v for k, v in amounts.items() if k in ("cpu", "memory") or k.startswith("hugepages-")}
+    return {k: v for k, v in amounts.items() if is_pod_level(k)}
 
 
 def _resized(parts: list[Part], status: Cursor) -> Iterator[Part]:

@@ -16,11 +16,12 @@ from gitplacer.documents import Cursor, Path
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
+from gitplacer.workloads import podlevel
 from gitplacer.workloads.bounds import bounded_pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
-from gitplacer.workloads.requests import Amounts, Part, PodAsk, checked, container_part, with_defaults, written
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 
@@ -157,7 +158,7 @@ def _ask(
     around: Surroundings,
     runtime: RuntimeClass | None,
 ) -> PodAsk:
-    pod_requests, pod_limits = checked(spec.mapping("resources"))
+    pod_requests, pod_limits = podlevel.read(spec.mapping("resources"))
     defaults = around.container_defaults
     parts = (
         *injected.first_init,
@@ -172,13 +173,16 @@ def _ask(
     overhead = written(spec, "overhead")
     if runtime is not None and not overhead:
         overhead = runtime.overhead
-    return PodAsk(
+    ask = PodAsk(
         tuple(with_defaults(part, defaults) for part in parts) if defaults else parts,
         pod_level=pod_requests,
         pod_level_limits=pod_limits,
         overhead=overhead,
         devices=_devices(spec, around) if around.claims else NOTHING,
     )
+    if pod_requests or pod_limits:
+        podlevel.check_containers(spec, containers, ask)
+    return ask
 
 
 def _claims(spec: Cursor, around: Surroundings) -> Iterator[str]:

@@ -86,9 +86,7 @@ class PodAsk:
 
     def effective(self) -> Resources:
         """The request that a node must have room for, without the pod's own slot."""
-        total = dict(self.running())
-        for name, value in self.starting().items():
-            total[name] = max(total.get(name, 0), value)
+        total = self.containers()
         if self.pod_level_limits:
             total.update(self.standing_in())
         total.update(self.pod_level)
@@ -124,6 +122,13 @@ class PodAsk:
         """The pod-level limits that are requests, as the API server says before a LimitRange has its say."""
         asked = {name for part in self.parts for name in part.amounts if name not in part.by_default}
         return {name: value for name, value in self.pod_level_limits.items() if name not in asked}
+
+    def containers(self) -> dict[str, int | Fraction]:
+        """What all containers ask for, at the time when they ask for most."""
+        total = dict(self.running())
+        for name, value in self.starting().items():
+            total[name] = max(total.get(name, 0), value)
+        return total
 
     def running(self) -> Amounts:
         """What containers and sidecars ask for together."""
@@ -166,7 +171,7 @@ def container_part(
 ) -> Part:
     """
     One container with what it asks for: its requests, its limits where it has no request, and what LimitRanges fill in
-    where it has neither. Reports what the API server would refuse: see `_check`.
+    where it has neither. Reports what the API server would refuse: see `check`.
     """
     requests, limits = checked(container.mapping("resources"))
     by_limit = tuple(key for key in limits if key not in requests) if limits else ()
@@ -188,7 +193,7 @@ def checked(resources: Cursor) -> tuple[Amounts, Amounts]:
     if not resources.value:
         return _NOTHING, _NOTHING
     requests, limits = written(resources, "requests"), written(resources, "limits")
-    _check(resources, requests, limits)
+    check(resources, requests, limits)
     return requests, limits
 
 
@@ -207,7 +212,7 @@ def written(cursor: Cursor, key: str) -> Amounts:
     return found
 
 
-def _check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
+def check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
     """
     A request is at most its limit. What nodes do not overcommit (devices, huge pages) has a limit, a request equal to
     it, and devices come whole.
@@ -246,6 +251,11 @@ def _check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
                 f"set limits.{name} to the same amount (the request may then be left out)",
                 key=name,
             )
+
+
+def is_pod_level(name: str) -> bool:
+    """Whether a pod as a whole may ask for a resource: IsSupportedPodLevelResource in k8s.io/component-helpers/resource."""
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
 _IN_BYTES = ("memory", "ephemeral-storage")
