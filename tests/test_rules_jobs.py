@@ -28,7 +28,7 @@ from gitplacer.rules.sops import is_sops
 from gitplacer.rules.timezones import TIME_ZONES
 
 MODULES = (rayjob, deletion, rayservice, raycronjob, upgrades, managedby, kueue)
-OURS = {*rayjobs.CODES, *gitops.CODES, "MissingField", "InvalidValue"}
+OURS = {*rayjobs.CODES, *gitops.CODES, "MissingField", "InvalidValue", "InvalidRestartPolicy"}
 
 POD = {
     "spec": {"containers": [{"name": "ray", "image": "rayproject/ray:2.52.0", "resources": {"requests": {"cpu": "1"}}}]}
@@ -172,7 +172,7 @@ backoffLimit: 2
 submissionMode: SidecarMode
 
 submissionMode: SidecarMode
-submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray}]}}
 => SubmissionModeConflict: submitterPodTemplate:
 
 submissionMode: SidecarMode
@@ -188,6 +188,31 @@ rayClusterSpec: {headGroupSpec: {template: {spec: {restartPolicy: Never}}}}
 
 submissionMode: K8sJobMode
 rayClusterSpec: {headGroupSpec: {template: {spec: {restartPolicy: Always}}}}
+
+# the pod of the submitter's Job is not restarted always, and that is the default
+submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}
+=> InvalidRestartPolicy: spec:
+
+submissionMode: K8sJobMode
+submitterPodTemplate: {spec: {restartPolicy: Always, containers: [{name: submitter, image: ray}]}}
+=> InvalidRestartPolicy: restartPolicy: Always
+
+submitterPodTemplate: {spec: {restartPolicy: "", containers: [{name: submitter, image: ray}]}}
+=> InvalidRestartPolicy: restartPolicy: ""
+
+clusterSelector: {ray.io/cluster: shared}
+submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}
+=> InvalidRestartPolicy: spec:
+
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray}]}}
+
+submitterPodTemplate: {spec: {restartPolicy: OnFailure, containers: [{name: submitter, image: ray}]}}
+
+submissionMode: HTTPMode
+submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}
+
+submissionMode: InteractiveMode
+submitterPodTemplate: {spec: {restartPolicy: Always, containers: [{name: submitter, image: ray}]}}
 
 submissionMode: ByPigeon
 => InvalidValue: submissionMode: ByPigeon
@@ -243,10 +268,10 @@ entrypoint: null
 submissionMode: InteractiveMode
 
 entrypoint: null
-submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray, command: [sh, submit.sh]}]}}
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray, command: [sh, submit.sh]}]}}
 
 entrypoint: null
-submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray}]}}
 => NoEntrypoint: spec:
 
 # deletionStrategy: empty
@@ -414,7 +439,8 @@ def test_what_kuberay_refuses_of_a_rayjob_is_told_where_it_is_written(
 def test_what_holds_for_a_rayjob_holds_for_the_template_of_a_raycronjob(
     patch: str, expected: list[tuple[str, str]]
 ) -> None:
-    inside = [(code, "jobTemplate:" if line == "spec:" else line) for code, line in expected]
+    of_pods = ("InvalidRestartPolicy",)
+    inside = [(code, "jobTemplate:" if line == "spec:" and code not in of_pods else line) for code, line in expected]
     assert told(manifest("RayCronJob", {"jobTemplate": yaml.safe_load(patch)})) == sorted(inside)
 
 
@@ -443,6 +469,11 @@ def test_fields_that_v1alpha1_drops_do_not_count(patch: str) -> None:
         ("{runtimeEnvYAML: '['}", ["InvalidRuntimeEnv"]),
         ("{entrypoint: null}", ["MissingField"]),  # which is optional in v1
         ("{entrypoint: ''}", ["NoEntrypoint"]),
+        # it knows one way to submit, whatever submissionMode says
+        (
+            "{submissionMode: HTTPMode, submitterPodTemplate: {spec: {containers: [{name: a, image: b}]}}}",
+            ["InvalidRestartPolicy"],
+        ),
         ("{clusterSelector: {ray.io/cluster: a}, suspend: true}", ["NotItsOwnCluster"]),
         # a deletionStrategy is dropped, so the Ray cluster stays
         (
@@ -1031,7 +1062,7 @@ FULL: dict[str, Any] = over(
           ttlSecondsAfterFinished: 5
           runtimeEnvYAML: "a: 1"
           clusterSelector: {ray.io/cluster: a}
-          submitterPodTemplate: {spec: {containers: [{name: a, command: [b]}]}}
+          submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: a, command: [b]}]}}
           deletionStrategy: {onSuccess: {policy: DeleteSelf}, deletionRules: [{policy: DeleteWorkers, condition: {jobStatus: FAILED, ttlSeconds: 1}}]}
         rayClusterConfig: {headGroupSpec: {headService: {metadata: {name: a}}}}
         upgradeStrategy: {type: None, clusterUpgradeOptions: {maxSurgePercent: 1, stepSizePercent: 2, intervalSeconds: 0, gatewayClassName: a}}

@@ -336,7 +336,7 @@ def test_the_wait_for_a_certificate_comes_first_so_that_no_sidecar_runs_beside_i
 # -- RayJob, RayCronJob ----------------------------------------------------------------------------------------------
 
 SUBMITTER = {"cpu": 500, "memory": 200 * MI}
-OWN_SUBMITTER = {"submitterPodTemplate": pod_spec(container({"cpu": "100m"}), NONE)}
+OWN_SUBMITTER = {"submitterPodTemplate": pod_spec(container({"cpu": "100m"}), NONE, restartPolicy="Never")}
 HEAD = {"cpu": 2000, "memory": 4 * GI}
 
 
@@ -346,7 +346,7 @@ HEAD = {"cpu": 2000, "memory": 4 * GI}
         (rayjob(), HEAD, SUBMITTER),
         (rayjob(submissionMode="K8sJobMode"), HEAD, SUBMITTER),
         (rayjob(submissionMode="K8sJobMode", **OWN_SUBMITTER), HEAD, {"cpu": 100}),
-        (rayjob(submitterPodTemplate=pod_spec(NONE)), HEAD, {}),  # nothing is added to a template of one's own
+        (rayjob(submitterPodTemplate=pod_spec(NONE, restartPolicy="Never")), HEAD, {}),  # nothing is added to a template of one's own
         (rayjob(submissionMode="HTTPMode"), HEAD, None),
         (rayjob(submissionMode="InteractiveMode"), HEAD, None),
         (rayjob(submissionMode="SidecarMode"), {"cpu": 2000 + 500, "memory": 4 * GI + 200 * MI}, None),

@@ -139,7 +139,7 @@ def test_the_default_submitter_has_none_of_the_heads_selectors() -> None:
 
 
 CONTAINER = {"name": "submit"}
-SUBMITTER = {"spec": {"containers": [CONTAINER], "nodeSelector": {"pool": "cpu"}}}
+SUBMITTER = {"spec": {"restartPolicy": "Never", "containers": [CONTAINER], "nodeSelector": {"pool": "cpu"}}}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ SUBMITTER = {"spec": {"containers": [CONTAINER], "nodeSelector": {"pool": "cpu"}
         ({"submissionMode": "InteractiveMode"}, 2000, None),
         ({"submissionMode": "SidecarMode"}, 2000 + 500, None),
         ({"submitterPodTemplate": SUBMITTER}, 2000, {}),  # nothing is added to a template without resources
-        ({"submitterPodTemplate": template("3", "1Gi")}, 2000, {"cpu": 3000, "memory": GI}),
+        ({"submitterPodTemplate": template("3", "1Gi", restartPolicy="Never")}, 2000, {"cpu": 3000, "memory": GI}),
     ],
 )
 def test_the_submission_mode_says_where_the_submitter_runs(

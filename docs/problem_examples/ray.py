@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from docs.problem_examples.example import Example
 from docs.problem_examples.pieces import FLUX, JOB, RAYCLUSTER, UNDER_FLUX, WORKER, workload
+from docs.problem_examples.rayjobs import SHUTDOWN, job
 
 GROUP = WORKER.format("gpu", 1, 1, 1)
 SIZED = """\
@@ -81,6 +82,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         cluster(
             "enableInTreeAutoscaling: true\nautoscalerOptions: {version: v2}",
             SIZED.format("maxReplicas: 4", "restartPolicy: Always", REQUESTS),
+        ),
+        job(
+            f"{SHUTDOWN}  submitterPodTemplate:\n    spec:\n      containers:\n"
+            "      - {name: submitter, image: rayproject/ray:2.52.0}\n"
         ),
     ),
     "InvalidIdleTimeout": (cluster("enableInTreeAutoscaling: true\nautoscalerOptions: {idleTimeoutSeconds: -1}"),),

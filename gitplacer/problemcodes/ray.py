@@ -128,10 +128,13 @@ CODES: Mapping[str, Code] = {
         "Write the `rayVersion` of the image, and use an image that is new enough.",
     ),
     "InvalidRestartPolicy": Code(
-        "Pods would be restarted under the autoscaler",
+        "Pods may not be restarted in this way",
         "Version 2 of the autoscaler replaces a pod that failed, so KubeRay refuses a `restartPolicy` other than Never. "
-        "The sync succeeds and no pods appear.",
-        "Leave `restartPolicy` out of the templates of the head and the worker groups.",
+        "The sync succeeds and no pods appear. The submitter of a RayJob is the pod of a batch Job, which is restarted on failure or "
+        "never; KubeRay takes `submitterPodTemplate` as it stands, and there Always is the default. The whole Ray cluster starts, the API "
+        "server refuses the Job, and the room is held without a job.",
+        "Leave `restartPolicy` out of the templates of the head and the worker groups. In `submitterPodTemplate` write "
+        "`restartPolicy: Never`.",
     ),
     "InvalidIdleTimeout": Code(
         "An idle timeout is negative",

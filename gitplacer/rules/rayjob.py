@@ -143,10 +143,34 @@ def _submitter_has_command(job: Cursor) -> bool:
     return bool(containers) and containers[0].has("command")
 
 
+def submitter_restarts(manifest: RayManifest) -> None:
+    """
+    The pod of a batch Job is restarted on failure or never, and KubeRay makes the submitter's Job of the template as it stands:
+    only its own has `restartPolicy: Never`. The Job is made, and refused, when the whole Ray cluster is ready.
+    Source: GetSubmitterTemplate (controllers/ray/common/job.go); ValidateJobSpec in pkg/apis/batch/validation of Kubernetes, whose
+    default for pods is Always.
+    """
+    job = manifest.job
+    if job is None or not job.has("submitterPodTemplate") or submission_mode(manifest) != "K8sJobMode":
+        return
+    template = job.mapping("submitterPodTemplate")
+    if not template.has("spec"):
+        return  # which is told
+    pod = template.mapping("spec")
+    policy = pod.text("restartPolicy", "of the wrong type") if pod.has("restartPolicy") else ""
+    if policy in ("OnFailure", "Never", "of the wrong type"):
+        return
+    said = f"restartPolicy is {policy}" if policy else "there is no restartPolicy, which means Always"
+    message = f"{said}; the API server refuses the submitter's Job, and the Ray cluster waits for it"
+    hint = "write restartPolicy: Never in the spec of submitterPodTemplate, or OnFailure"
+    tell(pod, "InvalidRestartPolicy", message, hint, key="restartPolicy")
+
+
 RULES: tuple[Rule, ...] = (
     cluster_selector,
     suspension,
     modes,
+    submitter_restarts,
     deadlines_and_retries,
     runtime_env,
     entrypoint,
