@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import Phase, example, given, settings
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from gitplacer.explain import finding_text
 from gitplacer.kinds.policy import PlacementSettings
 from gitplacer.policies.divide import BY_ROOM, by_room, fewest
-from tests.stories import Story, cluster, decisions, outcome, policy
+from tests.stories import Story, cluster, decisions, outcome, policy, snapshot
+from tests.test_divide_stories import WEB, clusters, is_at_rest, raycluster, replicas, rooms, told, web
 from tests.test_divide_stories import by_room as divided_by
-from tests.test_divide_stories import clusters, is_at_rest, raycluster, replicas, rooms, told, web
 
 ROOM, FEWEST = divided_by("Room"), divided_by("FewestClusters")
 
@@ -235,6 +236,51 @@ def test_who_wants_far_more_than_there_is_room_for_gets_what_there_is() -> None:
         assert replicas(story) == shares
         assert "wait for room" in told(done)
         assert is_at_rest(story)
+
+
+def _two_alike(used: str = "|, used: {cpu: 500m}") -> dict[str, str]:
+    """Clusters of which each has two nodes of 8 cpu and two of 16, a little of which is used."""
+    nodes = [f"n{number} {cpu} 64Gi{used}" for number, cpu in enumerate((8, 8, 16, 16))]
+    return {**snapshot("east", *nodes), **snapshot("west", *nodes)}
+
+
+def _of(name: str, count: int, cpu: str) -> dict[str, str]:
+    """A Deployment in a namespace of its name."""
+    return {f"workloads/{name}/web.yaml": web(count, cpu=cpu)[WEB].replace("namespace: shop", f"namespace: {name}")}
+
+
+def _placed(story: Story, count: int, cpu: str) -> dict[str, int]:
+    """What each cluster would have of so many replicas."""
+    after = replace(story, source={**story.source, **web(count, cpu=cpu)})
+    after.deployment = after.plan().tree
+    return replicas(after)
+
+
+EAST_AND_WEST = {**cluster("east"), **cluster("west")}
+ON_EAST = policy("other", "select: {namespaces: [other]}\nclusters: {names: [east]}")
+
+
+def test_where_a_share_grows_nobody_gets_less_because_more_is_asked_for() -> None:
+    """Of two pods of 4 cpu and more than thirteen of 2 there is an order that leaves one out, though they have room."""
+    by_weight = policy("div", "select: {namespaces: [shop]}\nplacement: {type: Divide, weights: {east: 70, west: 30}}")
+    story = Story.of(EAST_AND_WEST, by_weight, ON_EAST, web(11, cpu="2"), capacity=_two_alike())
+    story.run()
+    story.source |= _of("other", 2, "4")
+    story.run()
+    assert replicas(story) == {"east": 8, "west": 3}
+    found = {count: _placed(story, count, "2") for count in (19, 20, 21, 24, 40)}
+    assert {count: has["east"] for count, has in found.items()} == {19: 13, 20: 13, 21: 13, 24: 13, 40: 13}
+    assert {count: has["west"] for count, has in found.items()} == {19: 6, 20: 6, 21: 6, 24: 7, 40: 12}
+
+
+@pytest.mark.parametrize("way", ["Room", "FewestClusters"])
+def test_where_room_decides_nobody_gets_less_because_more_is_asked_for(way: str) -> None:
+    by_room_ = policy("div", f"select: {{namespaces: [shop]}}\nplacement: {{type: Divide, divideBy: {way}}}")
+    story = Story.of(EAST_AND_WEST, by_room_, ON_EAST, _of("other", 4, "4"), capacity=_two_alike())
+    story.run()
+    placed = [sum(_placed(story, count, "3").values()) for count in (18, 19, 20, 21, 22, 24, 40)]
+    assert placed == sorted(placed)
+    assert placed[-4:] == [20] * 4
 
 
 @settings(max_examples=10, phases=[Phase.explicit, Phase.reuse, Phase.generate])

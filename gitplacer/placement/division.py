@@ -19,6 +19,9 @@ from gitplacer.placement.due import Due, Dues, Replicas
 from gitplacer.placement.occupancy import Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 
+_MOST_HALVED = 12
+"""How often the replicas that a cluster may take in every order are halved; up to some thousands that finds how many it takes."""
+
 
 class Division:
     """Divided groups in one round. `nowhere` tells why a group found no cluster at all."""
@@ -115,7 +118,10 @@ class Division:
         *,
         is_there: bool,
     ) -> tuple[dict[Part, int], Finding] | None:
-        """As many replicas of what is due to a cluster as it takes, room reserved; None if not even the least."""
+        """
+        As many replicas of what is due to a cluster as it takes, room reserved; None if not even the least. Whether they have room is soon
+        told, and every order is tried only for as many as that: where some order leaves one of them out, fewer may do.
+        """
         before = self._pass.counts.get((group.id, name))
 
         def counted(steps: int) -> dict[Part, int]:
@@ -123,10 +129,13 @@ class Division:
             self._pass.count(group.id, name, self._dues.counts(due, name, {**due.shares, name: some}))
             return some
 
-        def taken(steps: int) -> tuple[dict[Part, int], Finding] | None:
+        def taken(steps: int, *, again: bool = False) -> tuple[dict[Part, int], Finding] | None:
             some = counted(steps)
-            found = self._choice.more(group, policy, name) if is_there else self._come(group, policy, name)
-            return None if found is None else (some, found)
+            found = self._choice.more(group, policy, name) if is_there else self._come(group, policy, name, again=again)
+            if found is None:
+                return None
+            self._choice.tries.absolve(group.id, name)
+            return some, found
 
         def fits(steps: int) -> bool:
             counted(steps)
@@ -140,6 +149,16 @@ class Division:
                 middle = (low + high + 1) // 2
                 low, high = (middle, high) if fits(middle) else (low, middle - 1)
             done = taken(low) if low >= least else None
+            if done is None:
+                high, low = low, least - 1  # the one is refused now, and of the other nothing is asked
+                for _ in range(_MOST_HALVED):
+                    if high - low <= 1:
+                        break
+                    middle = (low + high) // 2
+                    fewer = taken(middle, again=done is not None)
+                    low, high, done = (low, middle, done) if fewer is None else (middle, high, fewer)
+                if done is not None:
+                    counted(low)
         if done is None:
             if is_there:
                 self._pass.count(group.id, name, before or Counts())
@@ -148,10 +167,16 @@ class Division:
                 counted(1 if due.weights is None else whole)
         return done
 
-    def _come(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
-        """Take a cluster for a share, if it has room for all of it."""
-        others = self._pass.clusters.keys() - {name}
-        return self._choice.choose(group, policy, exclude=others, wanted=1).get(name)
+    def _come(self, group: Group, policy: PlacementPolicy, name: str, *, again: bool) -> Finding | None:
+        """Take a cluster for a share, if it has room for all of it; `again`: for more than it was taken for, or it stays with that."""
+        others, books = self._pass.clusters.keys() - {name}, self._occupancy.books
+        before = books[name].copy() if again else None
+        if before is not None:
+            books.release(group.id, name)
+        found = self._choice.choose(group, policy, exclude=others, wanted=1).get(name)
+        if found is None and before is not None:
+            books.replace(name, before)
+        return found
 
     @staticmethod
     def _give_up(due: Due, new: dict[str, dict[Part, int]]) -> None:

@@ -62,6 +62,11 @@ class Tries:
             found[numbers] = True
             self._passed_over[group_id] |= int.from_bytes(np.packbits(found, bitorder="little").tobytes(), "little")
 
+    def absolve(self, group_id: str, name: str) -> None:
+        """A cluster that was refused to a group took it after all, since it asked for less."""
+        self.tight[group_id].pop(name, None)
+        self.refused[group_id].discard(name)
+
     def is_passed_over(self, group_id: str, number: int | None) -> bool:
         """Whether a cluster was not looked at for a group; none has no number."""
         return number is not None and bool(self._passed_over.get(group_id, 0) >> number & 1)
