@@ -283,6 +283,38 @@ def test_where_room_decides_nobody_gets_less_because_more_is_asked_for(way: str)
     assert placed[-4:] == [20] * 4
 
 
+CLOUD = cluster(
+    "cloud",
+    autoscaler="{type: ClusterAutoscaler, nodeTypes: ["
+    "{name: g, allocatable: {cpu: '8', memory: 32Gi, nvidia.com/gpu: '1'}, max: 4, pricePerHour: 1.25}, "
+    "{name: c, allocatable: {cpu: '4', memory: 16Gi}, max: 3, pricePerHour: 0.20}]}",
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "waiting", "cost", "on_cloud"),
+    [(29, 0, 5.4, 11), (30, 0, 5.6, 12), (31, 1, 5.6, 12), (34, 4, 5.6, 12)],
+)
+def test_what_is_told_is_what_is_written_also_if_the_last_replica_is_placed_after_the_others(
+    count: int, waiting: int, cost: float, on_cloud: int
+) -> None:
+    """East has room for eight beside the pods of another, but not in every order, and one of thirty is left for a second look."""
+    others = policy("other", "select: {namespaces: [other]}\nplacement: {type: Divide, weights: {east: 70, west: 30}}")
+    mine = policy("div", "select: {namespaces: [shop]}\nplacement: {type: Divide, divideBy: Room}")
+    capacity = _two_alike() | snapshot("cloud", "n1 3 64Gi")
+    story = Story.of(CLOUD, EAST_AND_WEST, others, mine, _of("other", 11, "2"), web(count, cpu="3"), capacity=capacity)
+    done = story.run()
+    assert replicas(story) == {"cloud": on_cloud, "east": 7, "west": 11}
+    decision = decisions(done)["shop/web"]
+    assert (decision.finding.wanted - decision.finding.placed, decision.waiting_since is not None) == (
+        waiting,
+        waiting > 0,
+    )
+    assert decision.cost_per_hour == pytest.approx(cost)
+    assert decision.candidates[0].finding == decision.reasons["cloud"]
+    assert ("wait for room" in told(done), f"({cost:.2f} an hour)" in told(done)) == (waiting > 0, True)
+
+
 @settings(max_examples=10, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @example(way=FEWEST, steps=[(7, (5, 1, 2)), (1, (7, 4, 7)), (7, (2, 0, 0))])
 @given(

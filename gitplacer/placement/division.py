@@ -8,11 +8,12 @@ gives one up before another has taken it: what is divided anew is never less for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.counts import Counts, Part
-from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.model.decision import Action, Decision, Finding, Reason, Verdict
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures
 from gitplacer.placement.due import Due, Dues, Replicas
@@ -227,6 +228,29 @@ def _missing(due: Due, new: Mapping[str, Replicas]) -> dict[str, int]:
 def divides(group: Group) -> bool:
     """Whether a group's policy divides it."""
     return group.policy is not None and group.policy.spec.placement.type == "Divide"
+
+
+def brought_on(earlier: Decision, later: Decision) -> Decision:
+    """
+    A decision of a later round, which found room for what an earlier one had left, as one about both: why each cluster takes all that it has then,
+    with the machines that are added for that, and how much waits still.
+    """
+    reasons = {name: found for name, found in {**earlier.reasons, **later.reasons}.items() if name in later.after}
+    finding = later.finding
+    if finding.code is not Reason.SHARES_WAIT:
+        finding = earlier.finding
+        if finding.code is Reason.SHARES_WAIT:
+            finding = reasons[min(reasons)] if reasons else later.finding
+    news = bool(later.reasons) or finding != earlier.finding
+    known = {each.cluster: each for each in earlier.candidates if each.verdict is Verdict.CHOSEN}
+    candidates = tuple(
+        known.get(each.cluster, each) if each.verdict is Verdict.CHOSEN and each.cluster not in later.reasons else each
+        for each in later.candidates
+    )
+    if later.before == later.after:
+        candidates = candidates if news else earlier.candidates or candidates
+        later = replace(earlier, move=later.move, waiting_since=later.waiting_since)
+    return replace(later, finding=finding, reasons=reasons, candidates=candidates)
 
 
 def _action(before: Iterable[str], after: Sequence[str], held: bool) -> Action:

@@ -16,7 +16,7 @@ from gitplacer.model.counts import Counts
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
 from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.books import Books
-from gitplacer.placement.division import divides
+from gitplacer.placement.division import brought_on, divides
 from gitplacer.placement.foresight import expect
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import NOBODY_RESTS, Pass
@@ -94,7 +94,9 @@ def plan(
         sent_away |= {d.group: d.finding for d in decisions if d.action is Action.PREEMPT}
         for decision in decisions:
             earlier = made.get(decision.group)
-            if earlier is None or decision.before != decision.after or _nothing_happens(earlier):
+            if earlier is not None and _is_brought_on(shared, earlier, decision):
+                made[decision.group] = brought_on(earlier, decision)
+            elif earlier is None or decision.before != decision.after or _nothing_happens(earlier):
                 made[decision.group] = decision
                 if earlier is not None and earlier.hold_until and not decision.hold_until:
                     # What was taken back has been taken back.
@@ -161,6 +163,14 @@ def _shaped(shared: Pass, decision: Decision) -> Decision:
 def _nothing_happens(decision: Decision) -> bool:
     """Whether a later round may say better what becomes of a group: it stays, and no step of a relocation was made."""
     return decision.before == decision.after and decision.phase is None and decision.moving == decision.move
+
+
+def _is_brought_on(shared: Pass, earlier: Decision, decision: Decision) -> bool:
+    """Whether a later round has looked for room for what an earlier one left of a group that is divided."""
+    group = shared.groups.get(decision.group)
+    if group is None or not divides(group) or _nothing_happens(earlier):
+        return False
+    return Action.PREEMPT not in (earlier.action, decision.action)
 
 
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:
