@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from gitplacer.model.decision import Spending
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing
-from tests.stories import Story, cluster, decisions, outcome, policy, rayservice, snapshot
+from tests.stories import Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 LABEL = "node.kubernetes.io/instance-type"
 
@@ -264,3 +266,89 @@ def test_what_is_spent_is_added_up_as_if_all_clusters_were_looked_at_each_time(
             books.release(group_id, name)
         for payer in "xy":
             assert kept.spent(payer) == Budgets(books, lambda group_id: group_id[0]).spent(payer)
+
+
+# waiting for long, and what others leave
+
+
+TWO = {**policy("p", "select: {namespaces: [x]}\nbudgetPerHour: 3"), **policy("q", "select: {namespaces: [z]}")}
+"""A budget for namespace x, and none for z."""
+
+
+def few(name: str, most: int = 4, price: str = "1.25") -> dict[str, str]:
+    """A cluster that can add a few machines with a GPU."""
+    return {path: text.replace("max: 9", f"max: {most}") for path, text in scaling(name, f"gpu 1 {price}").items()}
+
+
+def ending(namespace: str, name: str, workers: int) -> dict[str, str]:
+    """A RayJob whose room is free when it has ended."""
+    ((path, text),) = rayjob(namespace, name, workers=workers).items()
+    return {path: text.replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)}
+
+
+def an_hour_later(story: Story, *, waits: dict[str, str], comes: dict[str, str]) -> Hydration:
+    """What is decided when those who wait have done so for an hour, and others come."""
+    story.run()
+    story.source |= waits
+    story.run()
+    story.now += timedelta(hours=1)
+    story.look_again()
+    story.source |= comes
+    return story.run()
+
+
+def test_no_room_is_kept_for_who_waits_for_a_budget_alone() -> None:
+    story = Story.of(few("c"), TWO, capacity=snapshot("c"))
+    done = an_hour_later(story, waits=rayservice("x", "big", workers=3), comes=rayservice("z", "late", workers=1))
+    assert outcome(done) == {"x/big": "Wait  BudgetExceeded", "z/late": "Place c FitsByScaleUp"}
+    assert spending(done, "x/big").spent == 0
+    story.source |= rayservice("z", "later", workers=2)
+    assert outcome(story.run())["z/later"] == "Place c FitsByScaleUp"
+
+
+def test_no_room_is_kept_where_others_end_and_the_budget_is_too_small_even_then() -> None:
+    story = Story.of(few("c"), TWO, ending("z", "runs", 2), capacity=snapshot("c"))
+    done = an_hour_later(story, waits=rayservice("x", "big", workers=3), comes=rayservice("z", "late", workers=2))
+    assert outcome(done) == {"x/big": "Wait  NoClusterFits", "z/late": "Place c FitsByScaleUp", "z/runs": "Keep c Kept"}
+
+
+@pytest.mark.parametrize(
+    ("runs", "big", "late"),
+    [
+        (ending("x", "runs", 1), "Wait  RoomReserved", "Wait  NoClusterFits"),  # it gives back what it costs
+        (rayservice("x", "runs", workers=1), "Wait  NoClusterFits", "Place c FitsByScaleUp"),
+    ],
+)
+def test_room_is_kept_for_who_can_pay_once_those_have_ended_who_end(runs: dict[str, str], big: str, late: str) -> None:
+    """The whole budget would pay for all of cluster c, where others run a job; a group of the same policy is on d."""
+    dear = few("c", price="0.75"), few("d", most=1, price="0.75")
+    story = Story.of(*dear, TWO, runs, capacity={**snapshot("c"), **snapshot("d")})
+    story.source |= policy(
+        "p", "select: {namespaces: [x]}\nbudgetPerHour: 3\nplacement: {type: Ordered, order: [{names: [d]}, {}]}"
+    )
+    story.source |= policy("q", "select: {namespaces: [z]}\nplacement: {type: Ordered, order: [{names: [c]}]}")
+    story.run()
+    story.source |= ending("z", "busy", 3)
+    done = an_hour_later(story, waits=rayservice("x", "big", workers=4), comes=rayservice("z", "late", workers=1))
+    assert outcome(done) == {"x/big": big, "x/runs": "Keep d Kept", "z/busy": "Keep c Kept", "z/late": late}
+
+
+def test_room_that_was_kept_is_free_again_when_the_budget_is_cut() -> None:
+    story = Story.of(few("c", price="0.75"), TWO, ending("z", "runs", 3), capacity=snapshot("c"))
+    kept = an_hour_later(story, waits=rayservice("x", "big", workers=4), comes=rayservice("z", "late", workers=1))
+    assert outcome(kept) == {"x/big": "Wait  RoomReserved", "z/late": "Wait  NoClusterFits", "z/runs": "Keep c Kept"}
+    story.source |= policy("p", "select: {namespaces: [x]}\nbudgetPerHour: 2")
+    assert outcome(story.run())["z/late"] == "Place c FitsByScaleUp"
+
+
+def test_nobody_is_sent_away_for_who_waits_for_a_budget_alone() -> None:
+    rules = {
+        **policy("p", "select: {namespaces: [x]}\nbudgetPerHour: 3\npriority: 9\npreempts: LowerPriority"),
+        **policy("q", "select: {namespaces: [z]}\npreemptible: true"),
+    }
+    story = Story.of(few("c"), rules, rayservice("z", "runs", workers=3), capacity=snapshot("c"))
+    story.run()
+    story.source |= rayservice("x", "big", workers=3)
+    assert outcome(story.run()) == {"x/big": "Wait  NoClusterFits", "z/runs": "Keep c Kept"}
+    story.source |= rayservice("x", "big", workers=2)
+    assert outcome(story.run()) == {"x/big": "Wait  WaitsForPreempted", "z/runs": "Preempt  PreemptedBy"}

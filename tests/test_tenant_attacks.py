@@ -204,6 +204,20 @@ def test_room_that_is_kept_for_a_tenant_counts_to_its_quota() -> None:
     assert done["blue/new"].startswith("Place")
 
 
+def test_room_that_was_kept_for_a_tenant_is_free_again_when_its_quota_is_cut() -> None:
+    story = busy('quota: {nvidia.com/gpu: "4"}', clusters="a")
+    story.source |= ending("red", "big", 4)
+    story.run()
+    story.now += timedelta(hours=3)
+    story.look_again()
+    story.source |= rayservice("blue", "new", workers=1)
+    done = outcome(story.run())
+    assert (done["red/big"], done["blue/new"]) == ("Wait  RoomReserved", "Wait  NoClusterFits")
+    story.source |= tenant("red", RED + 'quota: {nvidia.com/gpu: "2"}')
+    done = outcome(story.run())
+    assert (done["red/big"], done["blue/new"]) == ("Wait  TenantQuota", "Place a Fits")
+
+
 def test_what_others_leave_for_a_tenant_counts_to_its_quota() -> None:
     story = Story.of(
         cluster("a"), cluster("b"), policy("low", "select: {}\npreemptible: true"),

@@ -76,6 +76,10 @@ class Budgets:
         """What the machines of a payer's groups cost in an hour as the books stand, as far as their prices are known."""
         return self._account(payer).whole / GRAIN
 
+    def paid_on(self, payer: str) -> tuple[str, ...]:
+        """The clusters on which a payer pays for anything as the books stand, sorted."""
+        return tuple(sorted(self._account(payer).by_cluster))
+
     def _account(self, payer: str) -> _Account:
         """What a payer pays for as the books stand. Only clusters are looked at to which something was written since the last look."""
         account = self._accounts.setdefault(payer, _Account())

@@ -202,6 +202,7 @@ class Choice:
         paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
         if isinstance(paid, Finding):
             self.purse.over_budget.setdefault(group.id, paid)
+            self.purse.unpaid[group.id].add(name)
             return None
         promise = self._promised(group, policy, name, paid, scale_up)
         if promise is None:

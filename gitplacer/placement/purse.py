@@ -6,8 +6,11 @@ It is asked before a cluster is taken, and remembers for whoever waits what it w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cached_property, partial
+from types import MappingProxyType
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -15,9 +18,10 @@ from gitplacer.model.decision import Finding
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
+from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Occupancy
-from gitplacer.placement.onepass import Pass
+from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.queues import Queues
 from gitplacer.placement.quota import Quotas
@@ -25,8 +29,8 @@ from gitplacer.placement.quota import Quotas
 
 class Purse:
     """
-    `leaving` has the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, and
-    `over_quota` what they would take more than their tenant may.
+    `leaving` has the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, `unpaid`
+    on which clusters that alone was in their way, and `over_quota` what they would take more than their tenant may.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
@@ -35,6 +39,7 @@ class Purse:
         self._quotas = Quotas(shared, occupancy)
         self._queues = Queues(shared, occupancy)
         self.over_budget: dict[str, Finding] = {}
+        self.unpaid: dict[str, set[str]] = defaultdict(set)
         self.over_quota: dict[str, Finding] = {}
         self.leaving: dict[str, tuple[str, ...]] = {}
 
@@ -85,17 +90,18 @@ class Purse:
         left: Sequence[str],
         scale_up: bool,
         gang: Gang | None = None,
+        ended: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> Packing | Finding:
         """
         A packing on a cluster that the budgets of the policy and of the tenant allow, or why not. `left` are clusters that the group
-        gives up.
+        gives up, and `ended` those that others do.
         """
         payers = self.payers(group, policy)
         if not payers:
             return packing
         asked = self._pass.gang_on(group.id, name) if gang is None else gang
         without = partial(self._books[name].fit_without, asked, scale_up=scale_up)
-        instead = {group.id: left}
+        instead = {**ended, group.id: left}
         paid: Packing | Finding = packing
         for budgets, payer, budget in (
             *payers,
@@ -106,6 +112,34 @@ class Purse:
             if isinstance(paid, Finding):
                 break
         return paid
+
+    def is_payable(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        name: str,
+        then: Ledger,
+        packing: Packing,
+        ending: datetime | None = None,
+    ) -> bool:
+        """
+        Whether the budgets pay for a packing on a cluster as it will be `then`. `ending`: what those cost now who came anywhere before this
+        time, and end by themselves, is given back by then.
+        """
+        payers = self.payers(group, policy)
+        if not payers:
+            return True
+        ended: dict[str, list[str]] = defaultdict(list)
+        if ending is not None:
+            for cluster in {c for budgets, payer, _ in payers for c in budgets.paid_on(payer)}:
+                for group_id in self._occupancy.ending(cluster, ending):
+                    ended[group_id].append(cluster)
+        now = self._books[name]
+        self._books.replace(name, then)
+        left = self._occupancy.placements.get(group.id, ())
+        paid = self.affordable(group, policy, name, packing, left, may_scale_up(policy), ended=ended)
+        self._books.replace(name, now)
+        return isinstance(paid, Packing)
 
     def payers(self, group: Group, policy: PlacementPolicy) -> list[tuple[Budgets, str, float]]:
         """Whose budgets must allow the machines of a group: its policy's and its tenant's, as far as there are any."""

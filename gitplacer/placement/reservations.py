@@ -104,9 +104,14 @@ class Reservations:
             if claim.cluster == cluster and self._take(ledger, group_id, cluster) is None:
                 self.drop(group_id)
 
-    def keep(self, group_id: str, cluster: str, since: datetime) -> bool:
-        """Keep room for an aged group, if the cluster has room for it once those have ended who came before `since`."""
-        if self._take(self._after_the_end(cluster, len(self._aged[cluster]), since), group_id, cluster) is None:
+    def keep(self, group_id: str, cluster: str, since: datetime, payable: Callable[[Ledger, Packing], bool]) -> bool:
+        """
+        Keep room for an aged group, if the cluster has room for it once those have ended who came before `since`, and it is `payable`
+        in the ledger of then.
+        """
+        then = self._after_the_end(cluster, len(self._aged[cluster]), since)
+        packing = self._take(then.copy(), group_id, cluster)
+        if packing is None or not payable(then, packing):
             return False
         self._aged[cluster].append((group_id, since))
         self.changes += 1

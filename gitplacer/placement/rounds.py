@@ -477,8 +477,9 @@ class Round:
         def enough(name: str, free: Resources | None, leaving: frozenset[str]) -> bool:
             if free is not None and not self._covers(free, leaving, group.id, name):
                 return False
-            ledger = self._occupancy.reservations.without(leaving, name, but=group.id)
-            return self._occupancy.take(ledger, group.id, name) is not None
+            then = self._occupancy.reservations.without(leaving, name, but=group.id)
+            packing = self._occupancy.take(then.copy(), group.id, name)
+            return packing is not None and self._choice.purse.is_payable(group, policy, name, then, packing)
 
         ranked = self._choice.ranked(
             self._pass.rosters.typical(group.id), policy, self._entering(group, policy, closed)
@@ -591,20 +592,26 @@ class Round:
         )  # fmt: skip
 
     def _keep_room(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
-        """Keep room for a group that has waited long: where it was kept before, or on the first cluster that will have it."""
+        """
+        Keep room for a group that has waited long: where it was kept before, or on the first cluster that will have it, and that its
+        budgets will pay for. Where they alone are in its way nothing is kept: room that gets free does not help it.
+        """
         if not self._waiting(group).is_aged(self._snapshot.now) or self._occupancy.reservations.count_aged() >= AGED:
             return None
         before = self._aged.get(group.id, "")
+        purse, closed = self._choice.purse, closed | self._choice.purse.unpaid[group.id]
         names = self._entering(group, policy, closed | {before})
         ranked = self._choice.ranked(self._pass.rosters.typical(group.id), policy, names)
         ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
         holding = (name for name in ranked if self._holds(group, policy, name))
-        kept_there = [before] if before in self._occupancy.books and before not in closed else []
+        stands = before in self._occupancy.books and before not in closed and purse.within_quota(group, before)
+        kept_there = [before] if stands else []
         for name in itertools.chain(kept_there, itertools.islice(holding, AGED_SITES)):
             record = self._pass.records[group.id]
             known = record.claim if record is not None and name == before else None
             since = known.since if known is not None and known.cluster == name else self._snapshot.now
-            if self._occupancy.reservations.keep(group.id, name, since):
+            payable = partial(purse.is_payable, group, policy, name, ending=since)
+            if self._occupancy.reservations.keep(group.id, name, since, payable):
                 self._occupancy.books.replace(name, self._occupancy.reservations.for_others(name))
                 return Claim(cluster=name, displaced=())
         return None
