@@ -10,7 +10,7 @@ import pytest
 from gitplacer.model.fates import Fate, Supposed, worst_first
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Changes
-from gitplacer.whatif import LoseCluster, RaiseReplicas, Supposition
+from gitplacer.whatif import LoseCluster, RaiseReplicas, RemoveFiles, Supposition, Together
 from gitplacer.whatif.ground import Ground, suppose
 from gitplacer.whatif.losses import Losses, supposition
 from tests.stories import ANYWHERE, FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
@@ -111,6 +111,20 @@ def test_who_waits_anyway_is_counted_and_not_told() -> None:
     found = by_both(story, "a")
     assert [*told(found)] == ["web/shop"]
     assert found.waiting == 1
+
+
+def test_who_is_placed_or_removed_by_a_supposition_does_not_wait_anyway() -> None:
+    story = three(rayservice("web", "big", workers=9), rayservice("web", "huge", workers=9))
+    story.run()
+    place = RaiseReplicas(group="web/big", to=1)
+    remove = RemoveFiles(("workloads/web/huge.yaml",))
+    for supposed, lines, waiting in (
+        (place, {"web/big": "Placed →a Fits"}, 1),
+        (remove, {}, 1),
+        (Together((place, remove)), {"web/big": "Placed →a Fits"}, 0),
+    ):
+        found, _ = suppose(ground(story), supposed)
+        assert (told(found), found.waiting) == (lines, waiting)
 
 
 def test_guards_delay_and_do_not_strand() -> None:

@@ -79,9 +79,13 @@ class Ground:
         return {decision.group: decision for decision in self.due.view.plan.decisions}
 
     @cached_property
-    def waiting(self) -> int:
-        """How many groups wait anyway."""
-        return sum(d.action is Action.WAIT for d in self.decisions.values())
+    def _waiting(self) -> frozenset[str]:
+        return frozenset(group for group, d in self.decisions.items() if d.action is Action.WAIT)
+
+    def wait_anyway(self, view: PlanView, told: Collection[GroupFate], *, left_out: Collection[str] = ()) -> int:
+        """How many groups wait without a supposition and in its plan, and are not told of; those that were left out of it wait on."""
+        wait = {decision.group for decision in view.plan.decisions if decision.action is Action.WAIT}
+        return len((self._waiting & wait.union(left_out)) - {fate.group for fate in told})
 
 
 def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
@@ -110,7 +114,7 @@ def suppose(
         title=supposition.title,
         clusters=gone,
         fates=found,
-        waiting=ground.waiting,
+        waiting=ground.wait_anyway(view, found),
         left=left(view, gone) if with_left else None,
         problems=tuple(brought(ground.due, made)),
     )

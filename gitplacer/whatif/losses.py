@@ -53,7 +53,8 @@ class Losses:
         gone = out_of_service(self.ground.snapshot, planned.snapshot)
         view, later = unguarded(self.ground, planned, gone)
         found = tuple(fates(self.ground, view, gone, later))
-        return Supposed(title=supposition(loss).title, clusters=gone, fates=found, waiting=self.ground.waiting)
+        waiting = self.ground.wait_anyway(view, found, left_out=self._left_out)
+        return Supposed(title=supposition(loss).title, clusters=gone, fates=found, waiting=waiting)
 
     def view(self, loss: Loss) -> PlanView:
         """The plan of a loss, without the groups that wait anyway."""
@@ -92,14 +93,17 @@ class Losses:
         return books_empty(s, Layout(s, self.ground.inputs.source, self.ground.memo).edits)
 
     @cached_property
-    def _without_waiting(self) -> Snapshot:
-        s = self.ground.snapshot
-        tied = ties(s)
-        out = {
+    def _left_out(self) -> frozenset[str]:
+        tied = ties(self.ground.snapshot)
+        return frozenset(
             group.id
-            for group in s.groups.values()
+            for group in self.ground.snapshot.groups.values()
             if group.id not in tied and self._only_waits(group, self.ground.decisions.get(group.id))
-        }
+        )
+
+    @cached_property
+    def _without_waiting(self) -> Snapshot:
+        s, out = self.ground.snapshot, self._left_out
         return replace(
             s,
             groups={name: group for name, group in s.groups.items() if name not in out},
