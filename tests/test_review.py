@@ -40,6 +40,8 @@ def against(story: Story, base: Hydration) -> Review:
     (Situation(action=UPDATE), Downtime.NONE),
     (Situation(action=UPDATE, replaced=True), Downtime.GAP),
     (Situation(action=Action.EXTEND, replaced=True), Downtime.GAP),
+    (Situation(action=UPDATE, stopped=True), Downtime.ENDS),
+    (Situation(action=UPDATE, stopped=True, runs=False), Downtime.NONE),
     # relocations, by strategy and phase
     (Situation(action=MOVE), Downtime.GAP),
     (Situation(action=MOVE, unstarted=True), Downtime.NONE),
@@ -68,7 +70,7 @@ def test_what_users_notice_follows_from_what_is_done_and_how(situation: Situatio
 
 
 def test_every_situation_is_decided_and_every_rule_decides_some() -> None:
-    flags = ("runs", "stays_somewhere", "unstarted", "finished", "lost", "replaced")
+    flags = ("runs", "stays_somewhere", "unstarted", "finished", "lost", "replaced", "stopped")
     decided = set()
     for action, phase, strategy in product(Action, (None, *Phase), (None, *Strategy)):
         for values in product((False, True), repeat=len(flags)):
@@ -100,6 +102,56 @@ def test_a_service_that_is_drained_has_a_gap_unless_it_surges(strategy: str, not
     story.source |= cluster("a", state="Draining")
     row = rows(Review(story.plan().view))["web/shop"]
     assert (row.decision.action, row.downtime) == (MOVE, noticed)
+
+
+@pytest.mark.parametrize(("before", "after", "noticed"), [
+    ("", "suspend: true", Downtime.ENDS),
+    ("suspend: true", "", Downtime.NONE),  # it comes back
+    ("suspend: true", "suspend: true\n  rayVersion: 2.46.0", Downtime.NONE),  # it did not run before either
+    ("", "suspend: false", Downtime.NONE),
+])  # fmt: skip
+def test_what_is_suspended_stops(before: str, after: str, noticed: Downtime) -> None:
+    def job(more: str) -> dict[str, str]:
+        ((path, text),) = rayjob("jobs", "train").items()
+        return {path: text.replace("spec:\n", f"spec:\n  shutdownAfterJobFinishes: true\n  {more}\n", 1)}
+
+    story = two_clusters()
+    story.source |= job(before)
+    base = story.run()
+    story.source |= job(after)
+    review = against(story, base)
+    row = rows(review)["jobs/train"]
+    assert (row.decision.action, row.downtime) == (UPDATE, noticed)
+    assert review.check is (Check.LOOK if noticed is Downtime.ENDS else Check.PASS)
+
+
+@pytest.mark.parametrize(("stays_on_b", "noticed"), [(False, Downtime.ENDS), (True, Downtime.NONE)])
+def test_what_is_scaled_to_nothing_stops_unless_it_goes_on_elsewhere(stays_on_b: bool, noticed: Downtime) -> None:
+    """An override for the other cluster keeps one pod there."""
+    app = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  replicas: %s
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec: {containers: [{name: x, image: x, resources: {requests: {cpu: "1", memory: 1Gi}}}]}
+"""
+    story = two_clusters()
+    story.source |= policy("anywhere", "select: {}\nplacement: {copies: All}")
+    story.source["workloads/web/shop.yaml"] = app % 2
+    if stays_on_b:
+        story.source["overrides/one.yaml"] = (
+            "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: one}\nspec:\n"
+            "  select: {kinds: [Deployment]}\n  clusters: {names: [b]}\n"
+            "  overrides: [{path: /spec/replicas, op: replace, value: 1}]\n"
+        )
+    story.run()
+    story.source["workloads/web/shop.yaml"] = app % 0
+    row = rows(Review(story.plan().view))["web/shop"]
+    assert (row.decision.action, row.downtime) == (UPDATE, noticed)
 
 
 def test_what_leaves_a_lost_cluster_may_run_twice() -> None:

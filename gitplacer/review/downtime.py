@@ -11,12 +11,16 @@ service. A lost cluster cannot be told to stop: whatever still runs there runs b
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gitplacer.explain import PlanView
+from gitplacer.grouping import Group
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Decision, Phase, Reason, Strategy
+from gitplacer.model.workload import Identity
 from gitplacer.placement.updating import Edited
 
 
@@ -35,7 +39,8 @@ class Situation:
     What a rule may look at. `strategy` is that of a relocation that takes several passes and goes on after this one. `runs`: it
     has pods and is on some cluster now; `stays_somewhere`: one of its copies is not touched; `unstarted`: all of it are jobs of
     which none has started, or it is a copy that nobody has seen; `finished`: its jobs have run to their end; `lost`: it leaves a
-    cluster that is lost; `replaced`: an edit replaces all pods of something at once.
+    cluster that is lost; `replaced`: an edit replaces all pods of something at once; `stopped`: it leaves something without pods
+    wherever that is.
     """
 
     action: Action
@@ -47,6 +52,7 @@ class Situation:
     finished: bool = False
     lost: bool = False
     replaced: bool = False
+    stopped: bool = False
 
 
 Rule = tuple[str, Callable[[Situation], bool], Downtime]
@@ -68,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     ("a copy of it stays where it is", lambda s: s.stays_somewhere and s.action in _LEAVING, Downtime.NONE),
     ("it is a job that is known not to have started", lambda s: s.unstarted and s.action in _LEAVING, Downtime.NONE),
     ("it moves in one commit (Recreate)", lambda s: s.action in _LEAVING, Downtime.GAP),
+    ("an edit stops it, or an object of it: suspended, or scaled to nothing", lambda s: s.stopped, Downtime.ENDS),
     ("an edit replaces all its pods at once", lambda s: s.replaced, Downtime.GAP),
     ("anything else: new copies, rolling edits, a RayService that is upgraded by a second Ray cluster", lambda s: True,
      Downtime.NONE),
@@ -106,6 +113,7 @@ def situation(decision: Decision, view: PlanView) -> Situation:
         finished=decision.finished is not None or (record is not None and record.finished is not None),
         lost=bool(leaves) and Reason.CLUSTER_LOST in reasons,
         replaced=_is_replaced(decision, view),
+        stopped=_is_stopped(decision, view),
     )
 
 
@@ -115,6 +123,31 @@ def _is_replaced(decision: Decision, view: PlanView) -> bool:
         return False
     there = set(decision.before) & set(decision.after)
     return any(replaces_all_at_once(edited) for name in sorted(there) for edited in view.edits(group, name))
+
+
+def _is_stopped(decision: Decision, view: PlanView) -> bool:
+    """Whether an object of a group has pods wherever it is deployed, and an edit leaves none of them."""
+    group, record = view.group(decision), view.record(decision)
+    if group is None or record is None or decision.action not in (Action.UPDATE, Action.EXTEND):
+        return False
+    there = sorted(set(decision.before) & set(decision.after))
+    stopped = [set(_stopped(decision, group, record, view.clusters[name], view)) for name in there]
+    return bool(stopped) and bool(set.intersection(*stopped))
+
+
+def _stopped(
+    decision: Decision, group: Group, record: PlacementRecord, cluster: Cluster, view: PlanView
+) -> Iterator[Identity]:
+    """The objects of a group that have pods on a cluster as they are deployed, and could have none any more as they would be."""
+    members = [edited.member for edited in view.edits(group, cluster.name) if edited.member.facts.sized]
+    deployed = view.snapshot.deployed.objects(record, cluster.name) if members else {}
+    for member in members:
+        before = deployed.get(member.identity)
+        if before is None or not before.gang:
+            continue
+        after = view.snapshot.variants.facts_there(member, cluster, decision.counts_on(cluster.name))
+        if not after.gang_for("Maximum", with_peak=False):
+            yield member.identity
 
 
 def replaces_all_at_once(edited: Edited) -> bool:
