@@ -117,16 +117,22 @@ def folder_below(option: str, path: str | None) -> str:
     return "/".join(parts)
 
 
+_EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+
 def _now(text: str | None) -> datetime:
     return datetime.now(UTC).replace(microsecond=0) if text is None else moment("--now", text)
 
 
 def moment(option: str, text: str) -> datetime:
-    """The time that an option gives. Raises UsageError."""
+    """The time that an option gives. Raises UsageError, also for one that git gives no commit, or beyond which no time is left."""
     try:
         found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
+        known = found.astimezone(UTC).replace(microsecond=0) if found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        known = None
+    if known is None:
         raise UsageError(f"{option} {text} is not a time", "write it like 2026-01-02T03:04:05Z")
-    return found.astimezone(UTC).replace(microsecond=0)
+    if not _EARLIEST <= known < _LATEST:
+        raise UsageError(f"{option} {text} is a time that no commit has", "give one between the years 1970 and 9000")
+    return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,9 @@ def test_the_line_in_help_is_the_first_of_the_commands_own_help(capfd: Capture) 
         (["snapshot", "--hub", "karmda"], """; did you mean "karmada"?"""),
         (["reconcile", "--log-level", "inof"], """; did you mean "info"?"""),
         (["plan", "--now", "yesterday"], "--now yesterday is not a time"),
+        (["plan", "--now", "0001-01-01T00:00:00+14:00"], "--now 0001-01-01T00:00:00+14:00 is not a time"),
+        (["plan", "--now", "1969-12-31T23:59:59Z"], "--now 1969-12-31T23:59:59Z is a time that no commit has"),
+        (["plan", "--now", "9999-12-31T23:59:59Z"], "--now 9999-12-31T23:59:59Z is a time that no commit has"),
         (["plan", "--path", "../.."], "leaves the repository"),
         (["plan", "--path", "nowhere", "{fleet}"], "nowhere"),
         (["plan", "--rev", "nowhere", "{fleet}"], "has no revision nowhere"),
@@ -210,6 +214,34 @@ def test_a_full_disk_is_said() -> None:
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.stderr == "error: No space left on device\n"
     assert done.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
+@pytest.mark.parametrize("to", ["/dev/full", "a closed pipe"])
+def test_what_has_landed_has_landed_though_it_could_not_be_told(to: str, fleet: Path, deployment: Path) -> None:
+    command = [sys.executable, "-m", "gitplacer", "reconcile", "--deployment", str(deployment), str(fleet)]
+    if to == "/dev/full":
+        stdout = os.open(to, os.O_WRONLY)
+    else:
+        nobody, stdout = os.pipe()
+        os.close(nobody)
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(stdout)
+    tip = git(deployment, "rev-parse", "main").strip()
+    assert done.returncode == 0
+    assert f"{tip} is published, but that could not be written: " in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_a_standard_file_that_is_closed_is_as_dev_null(closed: str, fleet: Path, deployment: Path) -> None:
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "gitplacer", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = ran("reconcile", "--deployment", str(deployment), str(fleet))
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert git(deployment, "rev-parse", "main")
+    assert ran("validate", str(fleet)).returncode == 0
 
 
 def test_a_terminal_without_arrows_gets_escapes(fleet: Path) -> None:

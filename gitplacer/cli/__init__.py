@@ -148,17 +148,29 @@ def _run(argv: Sequence[str] | None) -> int:
         report(error)
         return 1
     finally:
-        _abandon_output()
+        abandon_output()
 
 
 def program() -> NoReturn:
     """The `gitplacer` program: run one command and end."""
+    _open_what_is_closed()
     code = _ran()  # with nothing collected at the end either: looking at millions of values takes seconds
     sys.stderr.flush()
     os._exit(code)  # and taking them apart one by one would take as long
 
 
-def _abandon_output() -> None:
+def _open_what_is_closed() -> None:
+    """A standard file that is closed is as `/dev/null`; else the next file that somebody opens would be taken for it."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            os.dup2(opened, number)
+            if opened > 2:
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
+def abandon_output() -> None:
     """What could not be written by now never will be; Python would complain once more when it closes stdout."""
     try:
         sys.stdout.flush()

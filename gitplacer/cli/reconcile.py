@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitplacer.cli import keep
+from gitplacer.cli import abandon_output, keep
 from gitplacer.cli.completing import files, revisions
 from gitplacer.cli.hosting import host
 from gitplacer.cli.listening import Listening, listening
@@ -191,11 +192,25 @@ def _ended(outcome: Outcome | Spared | Rewritten, undoubted: Undoubted) -> int:
     keep(outcome)
     if outcome.tip:
         undoubted.landed(outcome.tip)
-    if isinstance(outcome, Outcome):
-        _tell(outcome)
-    else:
-        _tell_of_unplanned(outcome, f"Published  {outcome.tip} to", outcome.subject)
+    try:
+        if isinstance(outcome, Outcome):
+            _tell(outcome)
+        else:
+            _tell_of_unplanned(outcome, f"Published  {outcome.tip} to", outcome.subject)
+    except OSError as error:
+        if not outcome.tip:
+            raise
+        _could_not_tell(outcome.tip, error)
     return 0
+
+
+def _could_not_tell(tip: str, error: OSError) -> None:
+    """What has landed has landed, whether or not somebody could be told: the pass has not failed."""
+    from gitplacer.cli.progress import note
+
+    abandon_output()
+    with suppress(OSError):
+        note(f"{tip} is published, but that could not be written: {error.strerror or error}")
 
 
 def _tell_of_unplanned(ended: Spared | Rewritten, what: str, *subjects: str) -> None:
