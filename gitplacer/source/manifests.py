@@ -19,6 +19,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
 from gitplacer.model.workload import Identity
+from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME
 from gitplacer.problems import Problem, Severity, meant, nearest
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
@@ -46,7 +47,17 @@ _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NOTHING_SAID = Scopes()
 _RAY = "ray.io"
 """Its kinds are all known, and another one is told as such."""
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
+_ANY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
+_NAMES: Mapping[tuple[str, str], tuple[re.Pattern[str], int]] = {
+    ("", "Service"): (_LABEL, LONGEST_LABEL),
+    ("batch", "CronJob"): (_SUBDOMAIN, 52),
+}
+"""
+What Kubernetes takes for the name of a kind, and how many characters, where that is not any DNS subdomain (ValidateService in pkg/apis/core/validation,
+ValidateCronJobCreate in pkg/apis/batch/validation).
+"""
 _TYPE = (
     (
         "apiVersion",
@@ -131,7 +142,7 @@ def read_manifest(
         problems.append(
             document.problem("InvalidObject", "a Kubernetes object needs metadata.name", _ADD, path=("metadata",))
         )
-    elif not isinstance(metadata.get("name"), str) or not _NAME.fullmatch(metadata["name"]):
+    elif not _is_named(unit, api_group(str(version)), str(kind), metadata.get("name")):
         problems.append(_nameless(document, metadata))
     if problems or not isinstance(metadata, dict):
         return problems
@@ -197,12 +208,24 @@ def _identity(version: object, kind: object, metadata: object) -> Identity | Non
     return Identity(api_group(str(version)), str(kind), str(metadata.get("namespace", "")), str(metadata.get("name")))
 
 
+def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
+    """
+    Whether Kubernetes takes that for the name of an object. Of what only the platform has, such as roles, more is taken; what KubeRay takes is told
+    by rules of its own.
+    """
+    widest = _SUBDOMAIN if unit == WORKLOADS and group not in (RBAC_GROUP, _RAY) else _ANY
+    form, longest = _NAMES.get((group, kind), (widest, LONGEST_NAME))
+    return isinstance(written, str) and len(written) <= longest and form.fullmatch(written) is not None
+
+
 def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
     if "generateName" in metadata:
         hint = "generateName cannot be applied from Git; give it a name"
     else:
         hint = _as_a_name(
-            metadata.get("name"), "write lower-case letters, digits, `-` and `.`, with a letter or digit at both ends"
+            metadata.get("name"),
+            "write lower-case letters, digits, `-` and `.`, with a letter or digit at both ends of each part; "
+            f"{LONGEST_NAME} characters at most, of a Service {LONGEST_LABEL} and no `.`, of a CronJob 52",
         )
     return document.problem("InvalidObject", "metadata.name must be a name", hint, path=("metadata", "name"))
 
