@@ -778,6 +778,18 @@ def test_nothing_begins_to_move_while_the_fleet_is_frozen(at: str, state: str, e
     assert outcome(story.run()) == {SERVICE: expected}
 
 
+@pytest.mark.parametrize("state", ["Active", "Draining", "Lost"])
+@pytest.mark.parametrize("when", ["{}", "{when: {ClusterDraining: Never, ClusterLost: Never}}"])
+def test_an_approval_with_a_destination_moves_a_group_whatever_the_reason_and_whenever(state: str, when: str) -> None:
+    story = two(when)
+    story.source |= fleet(WEEKEND.replace("ClusterLost", "")) | cluster("a", state=state) | cluster("c")
+    seen(story, "c")
+    story.now = datetime.fromisoformat("2026-01-03T12:00:00Z")
+    assert not outcome(story.plan())[SERVICE].startswith("Relocate")
+    story.source |= approval(SERVICE, "Move", to="c")
+    assert outcome(story.run())[SERVICE].startswith("Relocate c ")
+
+
 def test_what_has_begun_before_a_freeze_goes_on_and_consent_thaws() -> None:
     story = drained_by_surge()
     story.run()

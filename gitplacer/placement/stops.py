@@ -28,12 +28,12 @@ class Stops:
 
     def stop(self, group: Group, policy: PlacementPolicy, cluster: str, why: Finding) -> Finding | None:
         """Why a group must stay on a cluster that it should leave, or None."""
-        mode = mode_of(policy, why.code)
-        if group.never_relocates or mode == "Never":
+        mode, sent = mode_of(policy, why.code), self._is_sent(group, why)
+        if group.never_relocates or (mode == "Never" and not sent):
             return Finding(code=Reason.NEVER_RELOCATED, subject=why.code)
         if self._may_not_restart(group, policy, cluster) or cluster in self._sightings.ended(group):
             return Finding(code=Reason.MAY_HAVE_STARTED, subject=why.code)
-        if why.code is Reason.MOVE_APPROVED:
+        if sent:
             return None
         later = self._too_early(group, policy, why)
         if later is not None:
@@ -41,6 +41,11 @@ class Stops:
         if mode == "Manual" and group.id not in self._pass.agreed and self._consents.to(group, "Move") is None:
             return Finding(code=Reason.AWAITS_APPROVAL, subject=why.code)
         return None
+
+    def _is_sent(self, group: Group, why: Finding) -> bool:
+        """Whether somebody says that a group moves, and where to: it goes there and nowhere else, and another reason to leave is none to stay."""
+        here = self._pass.recorded.get(group.id, ())
+        return why.code is Reason.MOVE_APPROVED or bool(self._consents.sending_on(group, here)[1])
 
     def is_guarded(self, group: Group, why: Reason) -> bool:
         """Whether so many have moved lately that one more may not, for a reason, unless somebody consents to that."""
