@@ -6,11 +6,13 @@ Each test is a story of passes with snapshots between them, from files in to com
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 import pytest
 import yaml
 
+from gitplacer.formats.status import status_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Reason
 from gitplacer.placement import plan as plan_module
@@ -603,6 +605,8 @@ def test_a_cluster_that_is_silent_for_too_long_is_lost() -> None:
     done = silent().run()
     assert outcome(done) == {SERVICE: "Relocate b ClusterLost"}
     assert "may run there still" in done.steps[0].message
+    said = status_text(done.view)
+    assert re.search(r"(?m)^a +Active, silent: lost ", said) and re.search(r"(?m)^b +Active ", said)
 
 
 def test_silence_of_most_clusters_is_not_believed() -> None:
