@@ -108,6 +108,7 @@ def test_the_line_in_help_is_the_first_of_the_commands_own_help(capfd: Capture) 
         (["explain", "hello/helo", "{fleet}"], 'there is no group "hello/helo"'),
         (["explain", "\x1b[31mred", "{fleet}"], "there is no group"),
         (["status", "nowhere"], "there is no directory nowhere"),
+        (["validate", "{fleet}/fleet.yaml"], "/fleet.yaml is no directory"),
         (["validate", "nowhere"], "there is no directory nowhere"),
         (["validate", "--deployment", "x", "{fleet}"], "No such option"),
         (["reconcile", "{fleet}"], "nobody said where the deployment repo is"),

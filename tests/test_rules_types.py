@@ -14,6 +14,7 @@ from gitplacer.documents import Document, parse
 from gitplacer.problems import Problem, Severity
 from gitplacer.rules.fieldtypes import OF_CLUSTER, OF_CRON_JOB, OF_GROUP, OF_HEAD, OF_JOB, OF_SERVICE, Types
 from gitplacer.workloads import rayfields
+from tests.test_rules_cluster import nested
 
 POD = {
     "spec": {"containers": [{"name": "ray", "image": "ray", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}
@@ -28,15 +29,7 @@ def sound(kind: str, version: str = "v1") -> dict[str, Any]:
             {"groupName": "gpu", "replicas": 1, "maxReplicas": 1, "rayStartParams": {}, "template": POD}
         ],
     }
-    job = {"entrypoint": "python train.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": cluster}
-    spec = {
-        "RayCluster": cluster,
-        "RayJob": job,
-        "RayService": {"rayClusterConfig": cluster},
-        "RayCronJob": {"schedule": "0 3 * * *", "jobTemplate": job},
-    }[kind]
-    value = {"apiVersion": f"ray.io/{version}", "kind": kind, "metadata": {"name": "llm"}, "spec": spec}
-    return json.loads(json.dumps(value))
+    return json.loads(json.dumps(nested(kind, cluster, version)))
 
 
 def put(value: dict[str, Any], path: str, written: Any) -> dict[str, Any]:

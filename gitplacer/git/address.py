@@ -162,6 +162,8 @@ def parts_of(url: str) -> Parts | None:
 
 
 def _of_path(path: Path, text: str) -> Address:
+    if path.exists() and not path.is_dir():
+        raise GitError(f"{text} is no directory", "NoSuchDirectory", f"give the one that it is in: {path.parent}")
     if not path.is_dir():
         raise GitError(f"there is no directory {text}", "NoSuchDirectory", near_path(path) or ACCEPTED)
     path = path.resolve()

@@ -61,7 +61,7 @@ def amount(resource: str, text: str) -> int:
         raise InvalidQuantity(f'"{text}" is negative')
     scaled = math.ceil(value * 1000) if resource == "cpu" else math.ceil(value)
     if scaled > MAX:
-        raise InvalidQuantity(f'"{text}" is beyond 2^63')
+        raise InvalidQuantity(f'"{text}" is beyond 2^63{" thousandths" if resource == "cpu" else ""}')
     return scaled
 
 
