@@ -103,6 +103,24 @@ def test_a_push_is_finished_before_it_ends(fleet: Fleet, gates: tuple[Path, Path
     assert fleet.git("log", "--format=%s", "main") == "Place prod/api"
 
 
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_a_single_pass_that_is_ended_takes_its_push_along(
+    fleet: Fleet, gates: tuple[Path, Path], sent: signal.Signals
+) -> None:
+    came, go = gates
+    (fleet.bare / "hooks" / "pre-receive").write_text(f"#!/bin/sh\nexec 3> {came}\necho came >&3\nread word < {go}\n")
+    command = [sys.executable, "-m", "gitplacer", "reconcile", "--deployment", fleet.deployment, str(fleet.source)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        with came.open() as held:
+            assert held.readline() == "came\n"
+            process.send_signal(sent)
+            assert process.wait(60) == 128 + sent
+            assert held.read() == ""  # to its end: the server's hook holds it open for as long as there is one
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert fleet.git("for-each-ref", "refs/heads/main") == ""
+
+
 def test_a_second_signal_ends_it_at_once(fleet: Fleet, gates: tuple[Path, Path]) -> None:
     came, go = gates
     with watching(fleet) as process:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -154,9 +155,28 @@ def _run(argv: Sequence[str] | None) -> int:
 def program() -> NoReturn:
     """The `gitplacer` program: run one command and end."""
     _open_what_is_closed()
+    _take_along_what_was_started()
     code = _ran()  # with nothing collected at the end either: looking at millions of values takes seconds
     sys.stderr.flush()
     os._exit(code)  # and taking them apart one by one would take as long
+
+
+def _take_along_what_was_started() -> None:
+    """
+    Whoever ends this process by a signal wants nothing to be published any more: a git that it has started ends with it, as after Ctrl-C. One
+    that was forked from it just ends.
+    """
+    whole = os.getpid()
+
+    def ended(number: int, frame: object) -> None:
+        if os.getpid() == whole:
+            sys.exit(128 + number)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(each) is signal.SIG_DFL:
+            signal.signal(each, ended)
 
 
 def _open_what_is_closed() -> None:
