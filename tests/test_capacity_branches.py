@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitplacer.capacity.reading import Branch, branches_at, opened_branches, read_branches
-from gitplacer.git import believing
+from gitplacer.git import believing, reading
 from gitplacer.git.address import Address
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import SigningKey
@@ -151,6 +151,18 @@ def test_a_tree_that_git_refuses_costs_only_the_cluster_whose_branch_has_it(repo
         assert "gke.yaml" not in texts(tree)
         assert "SnapshotName: branch capacity/gke, commit: " in doubts(tree)["gke"]
         assert "has a path that git itself refuses: '.git'" in doubts(tree)["gke"]
+
+
+def test_too_many_files_cost_only_the_cluster_whose_branch_has_them(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent(repo, "capacity/eks", nodes("eks", 3, 0), minutes=0)
+    sent(repo, "capacity/gke", nodes("gke", 3, 0) | {f"{n}.txt": "" for n in range(9)}, minutes=0)
+    monkeypatch.setattr(reading, "MAX_FILES", 9)
+    with read(repo, **OWN) as tree:
+        assert nodes("eks", 3, 0).items() <= texts(tree).items()
+        assert "gke.yaml" not in texts(tree)
+        assert "has more than 9 files" in doubts(tree)["gke"]
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ def test_the_line_in_help_is_the_first_of_the_commands_own_help(capfd: Capture) 
         (["reconcile", "{empty}", "--deployment", "{deployment}"], "is not in a git repository"),
         (["reconcile", "{fleet}", "--deployment", "{fleet}"], "the source and the deployment repo are both"),
         (["reconcile", "{unborn}", "--deployment", "{deployment}"], "has no commit"),
+        (["reconcile", "{fleet}", "--deployment", "{sha256}"], "error[UnsupportedObjectFormat]: "),
         (["schema", "Flet"], 'there is no kind "Flet"'),
         (["init"], "Missing argument 'DIR'"),
         (["init", "{fleet}"], "is not empty"),
@@ -131,7 +132,8 @@ def test_a_mistake_is_said_in_a_line_and_ends_with_1(
     (tmp_path / "empty").mkdir()
     (tmp_path / "unborn").mkdir()
     git(tmp_path / "unborn", "init", "-q")
-    places = {name: str(tmp_path / name) for name in ("fleet", "empty", "unborn")}
+    git(tmp_path, "init", "-q", "--bare", "--object-format=sha256", "sha256")
+    places = {name: str(tmp_path / name) for name in ("fleet", "empty", "unborn", "sha256")}
     given = [arg.format(**places, deployment=deployment) for arg in args]
     ran = run(capfd, *given)
     assert ran.code == 1

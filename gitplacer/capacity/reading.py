@@ -99,7 +99,7 @@ def read_branches(
         try:
             read = _Read(repository, branch, settings, memo, now)
         except GitError as error:
-            if branch.cluster is None or error.kind != "MalformedTree":
+            if branch.cluster is None or error.kind not in ("MalformedTree", "TooMuch"):
                 raise
             # What one cluster pushes is nothing to the others.
             message = f"branch {branch.name}, commit {branch.tip[:12]}: {error.message}"

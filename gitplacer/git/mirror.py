@@ -260,7 +260,9 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif isinstance(failure, TimedOut):
         hint = "if it is only slow, give it longer: GITPLACER_GIT_TIMEOUT=30m"
-    elif "mismatched algorithms" in reason:
+    elif (
+        "mismatched algorithms" in reason or "repository's hash algorithm" in reason
+    ):  # as they say who fetch, and who push
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):
         return Unreachable(f"cannot reach {address.redacted}: {reason}", "AccessDenied", hint)
