@@ -28,6 +28,8 @@ from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts, Reserve, reserved
 
+AS_DESIRED: tuple[Reserve, bool] = ("Desired", False)
+"""What nobody's policy asks for: room for the pods that are wanted, and not for those of an update."""
 CLUSTER_ANNOTATION = "gitplacer.dev/cluster"
 RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
 NO_NAMESPACE = "_cluster"
@@ -97,7 +99,7 @@ class Group:
     def reserves(self) -> tuple[Reserve, bool]:
         """For how many pods the group's policy wants room, and whether also for those of an update."""
         if self.policy is None:
-            return "Desired", False
+            return AS_DESIRED
         return self.policy.spec.placement.reserve, self.policy.spec.update.reserve_peak
 
     @property

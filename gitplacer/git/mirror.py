@@ -231,6 +231,8 @@ _UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication fail
 _TOO_LARGE = re.compile(rf"died of signal {int(signal.SIGXFSZ)}\b|File too large")
 _FSCK = re.compile(r"^error: (object [0-9a-f]{40}: \w+)", re.MULTILINE)
 _MOVED = re.compile(r"error: 30[1-8]")
+_OTHER_FORMAT = re.compile(r"mismatched algorithms|repository's hash algorithm")
+"""As a fetch says it, and a push."""
 
 
 def unreachable(address: Address, failure: CommandFailed) -> GitError:
@@ -260,9 +262,7 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = f"its key is another than in {where}, or not there: if it is the right one, add it"
     elif isinstance(failure, TimedOut):
         hint = "if it is only slow, give it longer: GITPLACER_GIT_TIMEOUT=30m"
-    elif (
-        "mismatched algorithms" in reason or "repository's hash algorithm" in reason
-    ):  # as they say who fetch, and who push
+    elif _OTHER_FORMAT.search(reason):
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):
         return Unreachable(f"cannot reach {address.redacted}: {reason}", "AccessDenied", hint)

@@ -17,16 +17,21 @@ KEY_HINT = "up to 63 letters, digits, '-', '_' and '.', after an optional DNS na
 VALUE_HINT = "up to 63 letters, digits, '-', '_' and '.'; begin and end with a letter or digit"
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_PREFIX = 253
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_SUBDOMAIN = 253
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 """What Kubernetes takes for a number here; Python would also take "1_0" and digits of other scripts."""
+
+
+def is_subdomain(name: str) -> bool:
+    """Whether Kubernetes takes it for a DNS subdomain, which the names of most objects are."""
+    return len(name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_label_key(key: str) -> bool:
     """Whether Kubernetes takes it for a qualified name: `name`, or `prefix/name` with a DNS subdomain before the slash."""
     prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > _LONGEST_PREFIX or not _PREFIX.fullmatch(prefix)):
+    if slash and not is_subdomain(prefix):
         return False
     return _NAME.fullmatch(name) is not None
 

@@ -254,7 +254,7 @@ def _in_machine_code(room: Room, sets: Sequence[PodSet]) -> Packing | None:
     found = compiled.packed(room.free, np.array(rows), masks, counts, room.nodes.columns.devices)
     if not len(found):
         return None
-    return Packing(tuple([Use(machine, rows[k], count, sets[k]) for k, machine, count in found.tolist()]))
+    return Packing(tuple(Use(machine, rows[k], count, sets[k]) for k, machine, count in found.tolist()))
 
 
 def _cheapest(room: Room, sets: Sequence[PodSet], known: Packing | None) -> Packing | None:

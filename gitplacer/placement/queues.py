@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from gitplacer.grouping import Group
+from gitplacer.grouping import AS_DESIRED, Group
 from gitplacer.model.counts import AS_WRITTEN
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import NOTHING, Resources
@@ -24,7 +24,7 @@ from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.queued import Waits, beyond, cluster_queue, waits_in
 from gitplacer.scheduler.objects import PODS
-from gitplacer.workloads.facts import ObjectFacts, Reserve
+from gitplacer.workloads.facts import ObjectFacts
 
 
 class Queues:
@@ -86,10 +86,7 @@ class Queues:
         if not any(queue for queue, _ in found):
             return {}
         group, books = self._pass.groups.get(group_id), self._pass.books[name]
-        reserve: Reserve = "Desired"
-        with_peak = False
-        if group is not None:
-            reserve, with_peak = group.reserves
+        reserve, with_peak = AS_DESIRED if group is None else group.reserves
         sets: list[PodSet] = []
         asked: list[tuple[str, int, Resources]] = []
         for queue, facts in found:

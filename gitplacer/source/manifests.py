@@ -17,7 +17,7 @@ from gitplacer import pathglob, rules
 from gitplacer.documents import LISTED, Document, Findings, Path
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
-from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value, is_subdomain
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME
 from gitplacer.problems import Problem, Severity, meant, nearest
@@ -47,17 +47,10 @@ _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NOTHING_SAID = Scopes()
 _RAY = "ray.io"
 """Its kinds are all known, and another one is told as such."""
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
-_ANY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
-_NAMES: Mapping[tuple[str, str], tuple[re.Pattern[str], int]] = {
-    ("", "Service"): (_LABEL, LONGEST_LABEL),
-    ("batch", "CronJob"): (_SUBDOMAIN, 52),
-}
-"""
-What Kubernetes takes for the name of a kind, and how many characters, where that is not any DNS subdomain (ValidateService in pkg/apis/core/validation,
-ValidateCronJobCreate in pkg/apis/batch/validation).
-"""
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONGEST_OF_CRON_JOB = 52
+"""Characters of a name (ValidateCronJobCreate in pkg/apis/batch/validation)."""
 _TYPE = (
     (
         "apiVersion",
@@ -67,7 +60,6 @@ _TYPE = (
     ("kind", re.compile(r"[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?"), "write one word, such as RayCluster"),
 )
 """What says of which type an object is: the key, how it is written, and what to do if it is not."""
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,7 @@ def read_manifest(
     if is_own(document):
         hint = "move it out of the workload paths"
         return [document.problem("OwnKindInWorkloads", f"a {kind} does not count here", hint, path=("kind",))]
-    metadata = document.parsed.metadata
+    metadata, group = document.parsed.metadata, api_group(str(version))
     problems = []
     for (key, pattern, hint), written in zip(_TYPE, document.parsed.says, strict=True):
         path = (key,)
@@ -142,11 +134,10 @@ def read_manifest(
         problems.append(
             document.problem("InvalidObject", "a Kubernetes object needs metadata.name", _ADD, path=("metadata",))
         )
-    elif not _is_named(unit, api_group(str(version)), str(kind), metadata.get("name")):
+    elif not _is_named(unit, group, str(kind), metadata.get("name")):
         problems.append(_nameless(document, metadata))
     if problems or not isinstance(metadata, dict):
         return problems
-    group = api_group(version)
     if unit == WORKLOADS:
         named = tenancy.names_kind(document.file, kind)
         problems.extend(_not_allowed(document, group, kind, scopes, named=named))
@@ -213,9 +204,15 @@ def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
     Whether Kubernetes takes that for the name of an object. Of what only the platform has, such as roles, more is taken; what KubeRay takes is told
     by rules of its own.
     """
-    widest = _SUBDOMAIN if unit == WORKLOADS and group not in (RBAC_GROUP, _RAY) else _ANY
-    form, longest = _NAMES.get((group, kind), (widest, LONGEST_NAME))
-    return isinstance(written, str) and len(written) <= longest and form.fullmatch(written) is not None
+    if not isinstance(written, str) or len(written) > LONGEST_NAME:
+        return False
+    if (group, kind) == ("", "Service"):
+        return _DNS_LABEL.fullmatch(written) is not None
+    if (group, kind) == ("batch", "CronJob"):
+        return len(written) <= _LONGEST_OF_CRON_JOB and is_subdomain(written)
+    if unit == WORKLOADS and group not in (RBAC_GROUP, _RAY):
+        return is_subdomain(written)
+    return _NAME.fullmatch(written) is not None
 
 
 def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
@@ -225,7 +222,7 @@ def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
         hint = _as_a_name(
             metadata.get("name"),
             "write lower-case letters, digits, `-` and `.`, with a letter or digit at both ends of each part; "
-            f"{LONGEST_NAME} characters at most, of a Service {LONGEST_LABEL} and no `.`, of a CronJob 52",
+            f"{LONGEST_NAME} characters at most, of a Service {LONGEST_LABEL} and no `.`, of a CronJob {_LONGEST_OF_CRON_JOB}",
         )
     return document.problem("InvalidObject", "metadata.name must be a name", hint, path=("metadata", "name"))
 
@@ -275,7 +272,7 @@ def _namespace(
         return "", False
     written = document.parsed.metadata.get("namespace")
     if written is not None:
-        if isinstance(written, str) and _NAMESPACE.fullmatch(written):
+        if isinstance(written, str) and _DNS_LABEL.fullmatch(written):
             return written, False
         hint = _as_a_name(written, "write up to 63 lower-case letters, digits and `-`, with no `-` at its ends")
         where = ("metadata", "namespace")
@@ -283,7 +280,7 @@ def _namespace(
         return "", False
     if unit == WORKLOADS:
         found = pathglob.captured(spec.source.namespaces.from_path, document.file, "namespace")
-        if found is not None and _NAMESPACE.fullmatch(found):
+        if found is not None and _DNS_LABEL.fullmatch(found):
             return found, True
     elif not is_surely_namespaced(group, kind):
         return "", False
