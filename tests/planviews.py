@@ -9,9 +9,13 @@ from functools import cache
 from pathlib import Path
 
 from gitplacer.explain import PlanView
+from gitplacer.formats.markdown import plan_markdown
+from gitplacer.formats.options import Options
+from gitplacer.formats.text import plan_text
 from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Tally, Verdict
 from gitplacer.model.resources import Resources
 from gitplacer.placement.plan import Plan
+from gitplacer.review import Base, Review
 from tests.stories import START, Story, cluster, policy, rayjob, rayservice, snapshot
 
 ROOT = Path(__file__).parent.parent
@@ -162,6 +166,11 @@ def refused(cluster_name: str, placed: int = 0, wanted: int = 2) -> Candidate:
         tally=(Tally(Reason.INSUFFICIENT_CAPACITY, "nvidia.com/gpu", 3), Tally(Reason.UNTOLERATED_TAINT, "gpu:NoSchedule", 1)),
     )  # fmt: skip
     return Candidate(cluster_name, Verdict.REJECTED, finding)
+
+
+def as_people_read_it(view: PlanView, base: Base, *, redact: bool = False) -> str:
+    """A plan held against a base, as a terminal shows it and as a comment does."""
+    return "\n".join(shown(view, Options(), Review(view, base, redact=redact)) for shown in (plan_text, plan_markdown))
 
 
 def assert_golden(name: str, text: str, folder: Path = GOLDEN) -> None:

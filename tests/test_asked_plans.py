@@ -26,11 +26,12 @@ from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
 from gitplacer.formats.markdown import plan_markdown
 from gitplacer.formats.options import Options
+from gitplacer.formats.planjson import plan_document
 from gitplacer.formats.text import plan_text
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.horizon import Horizon
-from gitplacer.model.verdicts import EVERY, OF_WAITING, OUTGROWN, Verdicts
+from gitplacer.model.verdicts import EVERY, OF_MANY, OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.passes import baselines
 from gitplacer.passes.basekeys import base_key
 from gitplacer.passes.baselines import BasePlan, Kept, remember_base
@@ -67,7 +68,7 @@ def bare(view: PlanView, *, unread: bool = False) -> list[Decision]:
 
 
 def against(view: PlanView, base: Baseline) -> str:
-    return plan_markdown(view, Options(), Review(view, Base(name="main", commit=COMMIT, plan=base)))
+    return planviews.as_people_read_it(view, Base(name="main", commit=COMMIT, plan=base))
 
 
 class Reviewed(LookedAt):
@@ -240,6 +241,47 @@ def test_a_group_that_the_change_makes_wait_for_another_reason_is_asked_about_to
     found = against(view, base)
     assert found == against(hydrate(story.inputs(), with_candidates=EVERY).view, base)
     assert "jobs/huge: 0 of 2 clusters fit" in found
+
+
+def told(view: PlanView) -> dict[str, tuple[str, ...]]:
+    """Of which clusters a verdict is kept, by group."""
+    return {d.group: tuple(candidate.cluster for candidate in d.candidates) for d in view.plan.decisions}
+
+
+HINT = "of {} more that wait, `gitplacer explain GROUP` tells what each cluster lacks"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected", "unasked"),
+    [
+        (OF_WAITING, {"jobs/huge": ("a", "b"), "jobs/large": ("a", "b"), "web/shop": ()}, 0),
+        (replace(OF_WAITING, most=4), {"jobs/huge": ("a", "b"), "jobs/large": ("a", "b"), "web/shop": ()}, 0),
+        (replace(OF_WAITING, most=3), {"jobs/huge": ("a", "b"), "jobs/large": (), "web/shop": ()}, 1),
+        (replace(OF_WAITING, most=0), {"jobs/huge": ("a", "b"), "jobs/large": (), "web/shop": ()}, 1),
+        (OF_MANY, {"jobs/huge": ("a", "b"), "jobs/large": ("a", "b"), "web/shop": ("a", "b")}, 0),
+        (replace(OF_MANY, most=4), {"jobs/huge": ("a", "b"), "jobs/large": ("a", "b"), "web/shop": ("a",)}, 0),
+        (replace(OF_MANY, most=0), {"jobs/huge": ("a", "b"), "jobs/large": (), "web/shop": ("a",)}, 1),
+        (
+            replace(OF_MANY, most=0, groups=frozenset({"jobs/large"})),
+            {"jobs/huge": ("a", "b"), "jobs/large": ("a", "b"), "web/shop": ("a",)},
+            0,
+        ),
+    ],
+)  # fmt: skip
+def test_no_more_is_asked_than_somebody_waits_for(
+    asked: Verdicts, expected: dict[str, tuple[str, ...]], unasked: int
+) -> None:
+    """Who waits is asked about as his turn comes; of who is not a reader learns where he may ask."""
+    story = full()
+    view = hydrate(story.inputs(), with_candidates=asked).view
+    assert told(view) == expected
+    assert bare(view) == bare(hydrate(story.inputs(), with_candidates=EVERY).view)
+    for shown in (plan_text(view, Options()), plan_markdown(view, Options())):
+        assert (HINT.format(unasked) in shown.replace("\nOf", "\nof")) == bool(unasked)
+        assert "more that wait" not in shown or unasked
+    verdicts = {group["group"]: group["verdicts"] for group in plan_document(view)["groups"]}
+    assert verdicts["web/shop"].get("Chosen", 0) == ("a" in expected["web/shop"])
+    assert bool(verdicts["jobs/large"]) == bool(expected["jobs/large"])
 
 
 def test_gangs_that_are_alike_are_packed_once_though_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,6 @@ from hypothesis import strategies as st
 
 from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
-from gitplacer.formats.markdown import plan_markdown
-from gitplacer.formats.options import Options
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part, step_of
 from gitplacer.inpart import settled as settled_in_part
@@ -40,12 +38,13 @@ from gitplacer.passes.reconcile import reconcile_unless_quiet
 from gitplacer.placement import plan as plan_module
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.reopened import Around
-from gitplacer.review import Base, Review
+from gitplacer.review import Base
 from gitplacer.source.edited import Change
 from gitplacer.source.files import InMemory, Memo, ReadFile
 from gitplacer.source.shares import Share
 from gitplacer.tree import differing_paths
 from gitplacer.treeids import tree_id
+from tests import planviews
 from tests.stories import FLEET, Story, cluster, decisions, policy, rayjob, rayservice, snapshot
 from tests.test_order import aged
 from tests.test_reconcile import made
@@ -101,8 +100,7 @@ def settled(story: Story) -> AtRest | None:
 
 
 def comment(view: PlanView, base: Baseline, *, redact: bool = False) -> str:
-    held_against = Base(name="main", commit=COMMIT, plan=base)
-    return plan_markdown(view, Options(), Review(view, held_against, redact=redact))
+    return planviews.as_people_read_it(view, Base(name="main", commit=COMMIT, plan=base), redact=redact)
 
 
 def holds(rest: AtRest, part: InPart, whole: Hydration) -> bool:

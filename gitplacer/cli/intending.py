@@ -11,7 +11,7 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -101,15 +101,15 @@ class Intent:
             note("no --deployment given, so nothing is placed yet")
         return looked_at(self.settings, work_tree=self._as_patch, progress=say)
 
-    def rehearse(self, change: Callable[[Hydration], Changes]) -> Rehearsal:
-        """Plan without the change and with it."""
+    def rehearse(self, change: Callable[[Hydration], Changes], about: Collection[str] = ()) -> Rehearsal:
+        """Plan without the change and with it; then with every cluster's verdict on the groups that it is `about`."""
         from gitplacer.cli.progress import note, progress
         from gitplacer.passes.looking import rehearse
 
         if self.settings.deployment is None:
             note("no --deployment given, so nothing is placed yet")
         with progress() as say:
-            return rehearse(self.settings, change, work_tree=self._as_patch, progress=say)
+            return rehearse(self.settings, change, about=about, work_tree=self._as_patch, progress=say)
 
     def write(self, done: Rehearsal, subject: str, body: str, *, told: list[str]) -> None:
         """Print the patch, or commit; tell what it does, and what comes next."""

@@ -35,7 +35,7 @@ def approve(
         )
         return Changes({path: text})
 
-    done = intent.rehearse(change)
+    done = intent.rehearse(change, about=[group])
     assert done.after is not None
     [path] = done.changes.written
     _refuse_bad_file(done.after, path)

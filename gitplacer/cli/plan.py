@@ -160,12 +160,13 @@ def _planned(
 ) -> tuple[Hydration, Base | None]:
     """The plan, with every cluster's verdict on the groups of which it is printed or saved, and what it is held against. `whole`: what stays is told too."""
     from gitplacer.hydrate import hydrate
-    from gitplacer.model.verdicts import EVERY, OF_WAITING
+    from gitplacer.model.verdicts import EVERY, OF_MANY, OF_WAITING
     from gitplacer.passes.looking import hydrated_against
 
-    if output == "markdown" and out is None and against is not None:
+    told_to_people = output != "json" and out is None
+    if told_to_people and against is not None:
         return hydrated_against(looked, against, whole=whole)
-    asked = EVERY if output == "json" or out is not None else OF_WAITING
+    asked = OF_WAITING if told_to_people else EVERY if whole else OF_MANY
     made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
     return made, against.base if against is not None else None
 

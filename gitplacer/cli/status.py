@@ -34,7 +34,7 @@ def command(output: str, promises: bool, within: timedelta | None, since: str | 
 
     from gitplacer.cli.looking import look
     from gitplacer.formats.status import status_json, status_text
-    from gitplacer.model.verdicts import OF_WAITING
+    from gitplacer.model.verdicts import OUTGROWN
     from gitplacer.settings import UsageError
 
     if promises:
@@ -42,7 +42,7 @@ def command(output: str, promises: bool, within: timedelta | None, since: str | 
         return
     if within is not None or since is not None:
         raise UsageError("--within and --since are about promises", "add --promises")
-    view = look(where, OF_WAITING).view
+    view = look(where, OUTGROWN).view
     if output == "json":
         click.echo(json.dumps(status_json(view), indent=2, ensure_ascii=False))
     else:

@@ -192,13 +192,26 @@ def place(view: PlanView, kind: str, name: str) -> str:
     return f"{location.file}:{location.line}" if location else ""
 
 
+def not_chosen(decision: Decision) -> list[Candidate]:
+    """The clusters of which it is known why a group is not there."""
+    return [candidate for candidate in decision.candidates if candidate.verdict is not Verdict.CHOSEN]
+
+
+def unasked_text(decisions: Iterable[Decision], view: PlanView) -> str:
+    """Who tells of groups that wait for clusters which nobody asked about them, since so many wait in so large a fleet; '' if there are none."""
+    count = sum(
+        d.action is Action.WAIT and not not_chosen(d) and not view.clusters.keys() <= set(d.after) for d in decisions
+    )
+    return f"of {count} more that wait, `gitplacer explain GROUP` tells what each cluster lacks" if count else ""
+
+
 def cluster_count(decision: Decision) -> str:
     """
     `0 of 3 clusters fit`, for a group that found no cluster; '' without candidates, and where clusters would fit but copies cannot be spread.
     """
     if decision.finding.code is Reason.TOO_FEW_DOMAINS:
         return ""
-    others = [c for c in decision.candidates if c.verdict is not Verdict.CHOSEN]
+    others = not_chosen(decision)
     if not others:
         return ""
     feasible = sum(c.verdict is Verdict.FEASIBLE for c in others)

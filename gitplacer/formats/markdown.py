@@ -20,8 +20,10 @@ from gitplacer.explain import (
     computed_from,
     file_count,
     movement,
+    not_chosen,
     shortlist,
     summary,
+    unasked_text,
     verdict_text,
     why,
 )
@@ -49,7 +51,7 @@ from gitplacer.formats.reviewwords import (
     without_text,
 )
 from gitplacer.formats.text import SECTIONS, shifted
-from gitplacer.model.decision import Action, Decision, Reason, Verdict
+from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.plaintext import LONGEST_PATH, printable
 from gitplacer.problems import Location, Problem
 from gitplacer.review import Check, FileDiff, Review, Row
@@ -236,6 +238,8 @@ def _blocks(review: Review, options: Options) -> Iterator[_Block]:
     )
     yield _Block("", [f"- {escaped(displacement_text(each))}\n" for each in review.displacements])
     yield _Block("", [_refusals(row.decision, review) for row in rows if row.is_ours and _found_nothing(row.decision)])
+    unasked = unasked_text((row.decision for row in rows if row.is_ours), view)
+    yield _Block("", [f"{unasked[0].upper()}{unasked[1:]}.\n\n"] if unasked else [])
     anyway = [_row(row, review, options) for row in rows if not row.is_ours]
     folded = f"<details><summary>Would happen anyway: {len(anyway)}</summary>\n\n{table}"
     yield _Block(folded, anyway, "\n</details>\n\n")
@@ -342,7 +346,7 @@ def _where(row: Row, options: Options) -> str:
 
 
 def _found_nothing(decision: Decision) -> bool:
-    return bool(decision.candidates) and (
+    return bool(not_chosen(decision)) and (
         decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO
     )
 
@@ -350,7 +354,7 @@ def _found_nothing(decision: Decision) -> bool:
 def _refusals(decision: Decision, review: Review) -> str:
     """Why every cluster refused a group, folded. The blank lines make what is between them Markdown again."""
     view, remedy = review.view, remedy_text(review.own_remedies.get(decision.group))
-    refused = shortlist([c for c in decision.candidates if c.verdict is not Verdict.CHOSEN])
+    refused = shortlist(not_chosen(decision))
     rows = [
         f"| {escaped(c.cluster)} | {c.finding.code} | {escaped(verdict_text(c, decision, view))} |\n" for c in refused
     ]

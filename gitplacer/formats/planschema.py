@@ -195,11 +195,12 @@ def _group() -> dict[str, Any]:
         ),
         candidates=array_of(
             object_of(cluster=text("The cluster."), verdict={"enum": [str(v) for v in Verdict]}, reason=reason),
-            "Sorted by cluster: all up to 50; beyond, the chosen and the ten nearest.",
+            "Sorted by cluster: all up to 50; beyond, the chosen and the ten nearest. Without `--all` of as many groups as come to 100,000 pairs of a "
+            "group and a cluster, those that wait before those that stay; of others the chosen.",
         ),
         verdicts={
             "type": "object",
-            "description": "All clusters by verdict: Chosen, Feasible, Rejected/<code>.",
+            "description": "All clusters that were asked by verdict: Chosen, Feasible, Rejected/<code>.",
             "propertyNames": {"pattern": r"^(Chosen|Feasible|Rejected/[A-Za-z]+)$"},
             "additionalProperties": {"type": "integer", "minimum": 1},
         },

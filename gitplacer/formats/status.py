@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from gitplacer.accounts import Account, Accounts
-from gitplacer.explain import LONGEST_SENTENCE, PlanView, amount_text, cluster_count, computed_from, rfc3339, why
+from gitplacer.explain import LONGEST_SENTENCE, PlanView, amount_text, computed_from, rfc3339, why
 from gitplacer.formats.planjson import FORMAT_VERSION, inputs_value
 from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.kinds.clusterstate import ClusterState
@@ -178,11 +178,7 @@ def _since(decision: Decision) -> str:
 
 
 def _waiting_row(decision: Decision, view: PlanView) -> tuple[str, ...]:
-    if decision.after:
-        said = f"goes to {few(decision.after)} with the next pass"
-    else:
-        count = cluster_count(decision) if decision.action is Action.WAIT else ""
-        said = f"{why(decision, view)}{f': {count}' if count else ''}"
+    said = f"goes to {few(decision.after)} with the next pass" if decision.after else why(decision, view)
     state = {Action.WAIT: "waits", Action.HOLD: "held"}.get(decision.action, "new")
     return printable(decision.group), state, _since(decision), printable(said, LONGEST_SENTENCE)
 

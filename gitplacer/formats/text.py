@@ -24,10 +24,12 @@ from gitplacer.explain import (
     file_count,
     is_worth_telling,
     movement,
+    not_chosen,
     sentence,
     shortlist,
     summary,
     told,
+    unasked_text,
     verdict_counts,
     verdict_text,
     why,
@@ -51,7 +53,7 @@ from gitplacer.formats.reviewwords import (
     verdict_line,
     without_text,
 )
-from gitplacer.model.decision import Action, Decision, Phase, Reason, Verdict
+from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
 from gitplacer.problems import Problem, Severity
@@ -199,7 +201,7 @@ def _section(
 ) -> Iterator[str]:
     view = review.view
     rows = [
-        (f"{symbol} {printable(d.group)}", printable(shifted(d), LONGEST_SENTENCE), _because(d, view))
+        (f"{symbol} {printable(d.group)}", printable(shifted(d), LONGEST_SENTENCE), _because(review.row(d), view))
         for d in decisions
     ]
     for decision, line in zip(decisions, aligned(rows), strict=True):
@@ -207,11 +209,16 @@ def _section(
         details = "; ".join(_details(review.row(decision), review, options))
         if details:
             yield f"      {printable(details, LONGEST_SENTENCE)}"
-        if decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO:
+        if review.row(decision).is_ours and (
+            decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO
+        ):
             yield from _refusals(decision, view, options)
-            remedy = remedy_text(review.remedies.get(decision.group))
+            remedy = remedy_text(review.own_remedies.get(decision.group))
             if remedy:
                 yield f"      {remedy}"
+    unasked = unasked_text((d for d in decisions if review.row(d).is_ours), view)
+    if unasked:
+        yield f"    {unasked}"
 
 
 def _details(row: Row, review: Review, options: Options) -> Iterator[str]:
@@ -235,18 +242,19 @@ def _details(row: Row, review: Review, options: Options) -> Iterator[str]:
         yield from (f"{place.file}:{place.line}" for place in (row.manifest, row.policy) if place is not None)
 
 
-def _because(decision: Decision, view: PlanView) -> str:
+def _because(row: Row, view: PlanView) -> str:
+    decision = row.decision
     if decision.action is Action.KEEP and decision.finding.code is Reason.KEPT:
         return ""
     if decision.phase is not None:
         return sentence(decision, view)
-    count = cluster_count(decision) if decision.action is Action.WAIT else ""
+    count = cluster_count(decision) if decision.action is Action.WAIT and row.is_ours else ""
     return printable(f"{why(decision, view)}{f': {count}' if count else ''}", LONGEST_SENTENCE)
 
 
 def _refusals(decision: Decision, view: PlanView, options: Options) -> Iterator[str]:
     most = ALL_CANDIDATES if options.verbose else NEAREST_CANDIDATES
-    refused = [c for c in decision.candidates if c.verdict is not Verdict.CHOSEN]
+    refused = not_chosen(decision)
     shown = shortlist(refused, most)
     rows = [
         (c.cluster, str(c.finding.code), printable(verdict_text(c, decision, view), LONGEST_SENTENCE)) for c in shown

@@ -2,11 +2,13 @@
 Of which groups a plan keeps what it has to say of every cluster.
 
 That is asked of each group and each cluster, and takes far longer than to decide. Whoever writes a plan needs none of it, a reviewer
-reads it of groups that wait, and only programs want all. What is decided is the same.
+reads it of groups that wait, and only programs want all. In a large fleet nobody can wait for that, so there it is kept of the first groups
+alone. What is decided is the same.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 
@@ -15,7 +17,8 @@ class Verdicts:
     """
     Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
     that are waiting `but` are not asked about, nor, if `new`, of those that waited when their records were written. `outgrown`: whether groups
-    that stay find room where they are, which is told wherever anything is.
+    that stay find room where they are, which is told wherever anything is. `most` bounds how many pairs of a group and a cluster are asked: as
+    many groups as come to no more are asked about, but `groups` always, in the order in which they are decided, where those that wait come as their turn is.
     """
 
     every: bool = False
@@ -24,6 +27,7 @@ class Verdicts:
     but: frozenset[str] = frozenset()
     new: bool = False
     outgrown: bool = False
+    most: int = sys.maxsize
 
     def __bool__(self) -> bool:
         """Whether anybody reads the plan, and not only what comes of it."""
@@ -36,8 +40,12 @@ class Verdicts:
         return self.waiting and waits and group not in self.but and not (self.new and waited)
 
 
+MOST_READ = 10_000
+"""Pairs that a person waits for: some seconds, and more than anybody reads."""
 EVERY = Verdicts(every=True)
-OF_WAITING = Verdicts(waiting=True)
+OF_MANY = Verdicts(every=True, most=10 * MOST_READ)
+"""As far as a program waits for it, which may ask for every one."""
+OF_WAITING = Verdicts(waiting=True, most=MOST_READ)
 OUTGROWN = Verdicts(outgrown=True)
 NONE = Verdicts()
 

@@ -11,6 +11,7 @@ from gitplacer.branch.chronicle import history
 from gitplacer.explain import PlanView
 from gitplacer.hydrate import hydrate
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.model.verdicts import OF_MANY
 from gitplacer.packaged import REPORT, packaged
 from gitplacer.passes.looking import looked_at
 from gitplacer.passes.opening import Progress
@@ -30,7 +31,7 @@ class Drawn:
 def drawn(settings: Settings, *, work_tree: bool, redact: bool, progress: Progress) -> Drawn:
     """The fleet of the source as one HTML page. Raises Rejected, GitError or UsageError."""
     with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
-        view = hydrate(looked.inputs, memo=looked.memo).view
+        view = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=OF_MANY).view
         progress("drawing the fleet")
         facts = gathered(view, history(looked.deployment))
         html = page(document(redacted(facts) if redact else facts), packaged(REPORT))

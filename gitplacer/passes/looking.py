@@ -15,7 +15,7 @@ from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.model.verdicts import Verdicts
+from gitplacer.model.verdicts import OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.baselines import BasePlan
@@ -134,15 +134,15 @@ def _told_against(looked: Looked, against: Against, *, whole: bool) -> Hydration
         beside = against.beside(asked) if not whole else None
         return beside if beside is not None else _hydrated(looked, asked)
 
-    guessed = None if against.is_known else planned(Verdicts(waiting=True, new=True))
+    guessed = None if against.is_known else planned(replace(OF_WAITING, new=True))
     before = against.base.plan
     known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()
-    made = planned(Verdicts(waiting=True, but=known)) if guessed is None else guessed
+    made = planned(replace(OF_WAITING, but=known)) if guessed is None else guessed
     waiting = frozenset(d.group for d in made.view.plan.decisions if waits(d))
     both = known & waiting
     otherwise = both & compare(before, made.view).differences.keys() if before is not None and both else frozenset()
     if otherwise or (guessed is not None and any(_waited(made, group) for group in waiting - known)):
-        return planned(Verdicts(waiting=True, but=known - otherwise))
+        return planned(replace(OF_WAITING, but=known - otherwise))
     return made if guessed is None else _with_nothing_said(made, known)
 
 
@@ -175,13 +175,23 @@ class Rehearsal:
 
 
 def rehearse(
-    settings: Settings, change: Callable[[Hydration], Changes], *, work_tree: bool, progress: Progress
+    settings: Settings,
+    change: Callable[[Hydration], Changes],
+    *,
+    about: Collection[str] = (),
+    work_tree: bool,
+    progress: Progress,
 ) -> Rehearsal:
-    """Plan, let somebody change the source by what that shows, and plan again. Nothing is published or written."""
+    """
+    Plan, let somebody change the source by what that shows, and plan again, with every cluster's verdict on the groups that it is `about`.
+    Nothing is published or written.
+    """
     with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
         inputs, tree = looked.inputs, looked.source.tree
-        before = hydrate(inputs, memo=looked.memo)
+        before = hydrate(inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=OUTGROWN)
         changes = change(before)
-        after = hydrate(replace(inputs, source=tree.apply(changes)), memo=looked.memo) if changes else None
+        then = replace(inputs, source=tree.apply(changes))
+        asked = Verdicts(groups=frozenset(about), outgrown=True)
+        after = hydrate(then, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked) if changes else None
         touched = tree.read_all(path for path in changes.written if path in tree)
         return Rehearsal(Tree.of(touched), before, changes, after)

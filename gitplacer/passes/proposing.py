@@ -35,6 +35,7 @@ from gitplacer.git.pushing import LostRace
 from gitplacer.git.reading import Commit
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.model.verdicts import OF_WAITING
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Opened, Progress, at_work
 from gitplacer.passes.reconcile import ATTEMPTS, capacity_commit, commits_of, proposals_of
@@ -119,7 +120,7 @@ def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterat
                 "push a first commit there, such as a README",
             )
         try:
-            hydration = hydrate(work.inputs, memo=memo)
+            hydration = hydrate(work.inputs, memo=memo, with_candidates=OF_WAITING)
         except Rejected as error:
             _tell(host, deployment.proposed_pass, State.FAILURE, failed_text(len(error.problems)))
             raise

@@ -123,13 +123,19 @@ class Evaluation:
     def candidates(
         self, group: Group, policy: PlacementPolicy, after: Sequence[str], chosen: Mapping[str, Finding], *, waits: bool
     ) -> tuple[Candidate, ...]:
-        """Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them."""
+        """
+        Every cluster's verdict on a group, which waits for room or not, sorted by name; empty if nobody asked for them, and where more
+        were asked for than anybody waits for, of the clusters alone that have it.
+        """
         record = self._pass.records[group.id]
         waited = record is not None and record.waiting_since is not None
         if not self._kept.are_kept(group.id, waits=waits, waited=waited):
             return ()
         found = []
-        for name in sorted(self._pass.clusters):
+        asked = (
+            self._pass.clusters.keys() if self._is_asked_about(group.id) else self._pass.clusters.keys() & set(after)
+        )
+        for name in sorted(asked):
             if name in after:
                 kept = chosen.get(name, Finding(code=Reason.KEPT))
                 found.append(Candidate(name, Verdict.CHOSEN, self._pass.scoring.told(policy, name, kept)))
@@ -142,6 +148,16 @@ class Evaluation:
             finding = self._pass.scoring.told(policy, name, finding)
             found.append(Candidate(name, Verdict.FEASIBLE if fits else Verdict.REJECTED, finding))
         return tuple(found)
+
+    def _is_asked_about(self, group_id: str) -> bool:
+        """Whether a group is among as many as somebody waits for; who was in one round is in all that follow, and the first always."""
+        asked = self._pass.asked_about
+        if group_id in asked or group_id in self._kept.groups:
+            return True
+        if asked and (len(asked) + 1) * len(self._pass.clusters) > self._kept.most:
+            return False
+        asked.add(group_id)
+        return True
 
     def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
         """Those of a group that stays where it is."""

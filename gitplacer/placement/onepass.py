@@ -105,6 +105,8 @@ class Pass:
         self.resting = resting
         self.sought: set[str] = set()
         """The groups for which another cluster was looked for."""
+        self.asked_about: set[str] = set()
+        """The groups of which every cluster's verdict is kept."""
         self._opened_before = opened
         self._ledgers = ledgers or LedgerCache()
         self.agreed = agreed

@@ -17,6 +17,7 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.fields import duration_text
 from gitplacer.model.decision import Action, Decision, Reason, Strategy, Verdict
 from gitplacer.model.drains import Drain, DrainPass, DrainStep, Return, Stuck
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.plaintext import few, printable
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.whatif.following import MOST, follow
@@ -42,7 +43,8 @@ def drain(ground: Ground, cluster: str) -> Drain:
     view = before[1].view
     there = _there(view, cluster)
     if any(view.decision(group).finding.code is Reason.NOWHERE_TO_GO for group in there):
-        view = hydrate(before[0], memo=ground.memo).view  # the same plan, with what there is to say of every cluster
+        asked = Verdicts(groups=frozenset(there))
+        view = hydrate(before[0], memo=ground.memo, with_candidates=asked).view  # the same plan
     return Drain(
         cluster=cluster,
         passes=tuple(passes),

@@ -23,6 +23,7 @@ from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision, Reason, Verdict
 from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.updating import no_edits
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
@@ -97,7 +98,7 @@ def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
 
 
 def suppose(
-    ground: Ground, supposition: Supposition, *, with_candidates: bool = False, with_left: bool = True
+    ground: Ground, supposition: Supposition, *, with_candidates: Verdicts | bool = False, with_left: bool = True
 ) -> tuple[Supposed, Hydration]:
     """
     What a supposition comes to, by the whole of `hydrate`, and the plan itself; with candidates also which clusters do not take
@@ -130,7 +131,7 @@ def brought(before: Hydration, made: Hydration) -> Iterator[Problem]:
 
 
 def unguarded(
-    ground: Ground, view: PlanView, gone: Iterable[str], *, with_candidates: bool = False
+    ground: Ground, view: PlanView, gone: Iterable[str], *, with_candidates: Verdicts | bool = False
 ) -> tuple[PlanView, frozenset[str]]:
     """
     A plan as it would be if guards and freezes let everything go at once, and the groups that they hold back since then. Whether a
