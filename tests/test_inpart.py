@@ -248,6 +248,21 @@ def fleets_at_rest(seeds: int) -> Iterator[tuple[int, Random, AtRest]]:
             yield seed, lot, rest
 
 
+def test_of_a_change_that_is_not_read_a_small_part_tells_what_the_whole_does() -> None:
+    counts: Counter[str] = Counter()
+    for _, _, rest in fleets_at_rest(30):
+        for edits in ({}, {".github/workflows/check.yml": "on: push\n"}):
+            part, whole = rest.edited(edits)
+            counts["at rest"] += 1
+            if part is not None:
+                holds(rest, part, whole)
+                assert len(part.part.clusters) == 1 and not part.part.groups
+                counts["in part"] += 1
+                counts["waiting beside"] += any(not d.after for d in whole.view.plan.decisions)
+    assert counts["in part"] >= 10, counts
+    assert counts["waiting beside"] >= 5, counts
+
+
 def test_a_part_tells_what_the_whole_does() -> None:
     counts: Counter[str] = Counter()
     for seed, lot, rest in fleets_at_rest(140):
@@ -352,6 +367,23 @@ def told(rest: AtRest, path: str, old: str, new: str) -> bool:
     if part is not None:
         assert holds(rest, part, whole)
     return part is not None
+
+
+def test_an_app_elsewhere_that_is_held_is_shown_with_where_it_stands() -> None:
+    story = fleet()
+    story.run()
+    story.source[TRAIN] = story.source[TRAIN].replace("replicas: 2", "replicas: x")
+    rest = at_rest(story)
+    assert [d.group for d in rest.base.decisions if d.action is Action.HOLD] == ["jobs/train"]
+    assert told(rest, SHOP, "image: ray", "image: ray:2")
+
+
+def test_with_an_app_elsewhere_of_which_a_copy_waits_the_whole_is_shown() -> None:
+    twice = policy("both", "select: {namespaces: [both]}\nprecedence: 9\nplacement: {copies: 2}")
+    story = fleet(twice, rayservice("both", "app", workers=5), nodes="n1 16 64Gi 8")
+    rest = at_rest(story)
+    assert [d.group for d in rest.base.decisions if d.waits_in_part] == ["both/app"]
+    assert not told(rest, TRAIN, "image: ray", "image: ray:2")
 
 
 IN_PART = {

@@ -22,17 +22,17 @@ from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
 
 
-def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> frozenset[str]:
+def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> frozenset[str] | None:
     """
-    The manifests that a change edits, if each takes nothing away; else none. Other files may change that are not read, unless they are among the
+    The manifests that a change edits, if each takes nothing away; else None. Other files may change that are not read, unless they are among the
     `unread` in which words count.
     """
     before = change.texts(source)
     if before is None or not before.entries.keys().isdisjoint(unread):
-        return frozenset()
+        return None
     edited = read_both(filter(is_read, before), before, source, memo)
     if edited is None or not all(map(takes_nothing_away, edited.values())):
-        return frozenset()
+        return None
     return frozenset(edited)
 
 

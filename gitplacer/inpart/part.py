@@ -9,10 +9,12 @@ see his files.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from gitplacer.comparison import Baseline
+from gitplacer.explain import is_worth_telling
 from gitplacer.grouping import namespace_of
 from gitplacer.inpart.edits import Concern
 from gitplacer.inpart.footing import Footing
@@ -59,7 +61,8 @@ def part_of(
     inputs: Inputs, base: Baseline, footing: Footing, edited: frozenset[str], *, shown: bool, beside: bool
 ) -> Part | None:
     """
-    The clusters of edited groups with all that is on them and, if they are to be `shown`, those who wait; `beside`: but for those who may stand
+    The clusters of edited groups, or if nothing is one that has few, with all that is on them and, if they are to be `shown`, those who wait, also where
+    they have some of their copies; `beside`: but for those who may stand
     by. None where a file is not a group's, a group not one that simply stays, or what is inside cannot be told from what is not by its files.
     """
     known = {decision.group: decision for decision in base.decisions}
@@ -67,18 +70,19 @@ def part_of(
     groups = frozenset(group for group in of_edited if known[group].before)
     waiting = of_edited - groups  # who asks for no less finds no more than before
     owned, waited = ({path for group in some for path in footing.files[group]} for some in (groups, waiting))
-    if not groups or edited - owned - waited or of_edited & footing.platform:
+    if (edited and not groups) or edited - owned - waited or of_edited & footing.platform:
         return None
     if not all(simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
         return None
-    clusters = frozenset(name for group in groups for name in known[group].after)
-    if not clusters <= footing.clusters.keys() or clusters & footing.contested:
+    told = {d.group for d in base.decisions if d.before and is_worth_telling(d)} - footing.platform if shown else set[str]()
+    clusters = frozenset(name for group in groups | told for name in known[group].after) or _least(base, footing)
+    if not clusters or not clusters <= footing.clusters.keys() or clusters & footing.contested:
         return None
     there = _on(clusters, base.decisions, footing.platform)
     standing = footing.standing.on(clusters) if beside else {}
     may_stand = {
         group
-        for group in there - of_edited
+        for group in there - of_edited - told
         if all(group in standing.get(name, ()) for name in clusters.intersection(known[group].before))
     }
     unplaced = (d for d in base.decisions if not d.before or d.group in footing.platform)
@@ -137,6 +141,12 @@ def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Conce
         waiting={},
         standing=standing,
     )
+
+
+def _least(base: Baseline, footing: Footing) -> frozenset[str]:
+    """The cluster that has the fewest groups, if any has some: the part that an edit of nothing concerns, since there is no fleet without one."""
+    there = Counter(name for d in base.decisions for name in d.before if name in footing.clusters)
+    return frozenset(sorted(there.keys() - footing.contested, key=lambda name: (there[name], name))[:1])
 
 
 def _is_local(decision: Decision, standing: Mapping[str, Mapping[str, Bystander]]) -> bool:

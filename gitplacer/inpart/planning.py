@@ -61,10 +61,12 @@ def planned_in_part(
     The plan of a source with a `change` that it did not have when `base` was planned from otherwise equal inputs and found nothing to do; None
     where a part of the fleet does not tell. `with_candidates` is as for `hydrate`; `shown`: whether the plan is, so that its view has to know who waits.
     """
-    edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else frozenset[str]()
+    edited = edits_of(change, inputs.source, footing.unread, memo) if inputs.uncounted is None else None
+    if edited is None:
+        return None
     cut = partial(part_of, inputs, base, footing, edited, shown=shown)
     planned = partial(_planned, memo=memo, ledgers=ledgers, with_candidates=with_candidates)
-    told = _told(cut, planned, base, outgrown=bool(with_candidates)) if edited else None
+    told = _told(cut, planned, base, outgrown=bool(with_candidates))
     if told is None:
         return None
     part, made = told
