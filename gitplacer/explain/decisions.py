@@ -199,9 +199,7 @@ def not_chosen(decision: Decision) -> list[Candidate]:
 
 def unasked_text(decisions: Iterable[Decision], view: PlanView) -> str:
     """Who tells of groups that wait for clusters which nobody asked about them, since so many wait in so large a fleet; '' if there are none."""
-    count = sum(
-        d.action is Action.WAIT and not not_chosen(d) and not view.clusters.keys() <= set(d.after) for d in decisions
-    )
+    count = sum(d.action is Action.WAIT and not d.after and not d.candidates for d in decisions) if view.clusters else 0
     return f"of {count} more that wait, `gitplacer explain GROUP` tells what each cluster lacks" if count else ""
 
 

@@ -74,7 +74,7 @@ def part_of(
         return None
     if not all(simply_stays(known[g]) for g in groups) or not all(_simply_waits(known[g]) for g in waiting):
         return None
-    told = {d.group for d in base.decisions if d.before and is_worth_telling(d)} - footing.platform if shown else set[str]()
+    told = _told(base, footing) if shown else frozenset[str]()
     clusters = frozenset(name for group in groups | told for name in known[group].after) or _least(base, footing)
     if not clusters or not clusters <= footing.clusters.keys() or clusters & footing.contested:
         return None
@@ -141,6 +141,11 @@ def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Conce
         waiting={},
         standing=standing,
     )
+
+
+def _told(base: Baseline, footing: Footing) -> frozenset[str]:
+    """The groups on clusters of which a plan shows something, whoever is edited."""
+    return frozenset(d.group for d in base.decisions if d.before and is_worth_telling(d)) - footing.platform
 
 
 def _least(base: Baseline, footing: Footing) -> frozenset[str]:
