@@ -13,7 +13,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitplacer import pathglob
 from gitplacer.kinds.fleet import FleetSpec
@@ -158,6 +158,9 @@ def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Groupi
             problems.extend(clash)
             same = trusted if len(trusted) == 1 and trusted[0].unit == PLATFORM else [_joined(group_id, same, clash)]
         groups[group_id] = same[0]
+    twins = _case_twins(groups, deployed)
+    problems.extend(problem for told in twins.values() for problem in told)
+    groups |= {each: replace(groups[each], problems=(*groups[each].problems, *told)) for each, told in twins.items()}
     placed = {id(m) for group in found for m in (*group.members, *group.shared)}
     left = [m for m in source.objects if id(m) not in placed and not m.held and not governed(m).broken]
     problems.extend(_left_over(m) for m in _unmentioned(left, governed, source.unread_words))
@@ -238,6 +241,37 @@ def _clash(group_id: str, first: Group, second: Group) -> Problem:
     return other.document.problem(
         "GroupIdTaken",
         f"{other.identity} and {one.identity} ({one.document.locate()}) would both be group {group_id}",
+        "rename one, or join them with groupBy in their policy",
+        path=("metadata", "name"),
+    )
+
+
+def _case_twins(groups: Mapping[str, Group], deployed: Collection[Identity]) -> Mapping[str, Sequence[Problem]]:
+    """
+    The groups whose folders some file systems cannot tell from one another's, each with what is told of that. No folder is made for a name
+    that no group can have; and those of the platform are stopped by none of which nothing is deployed, as by those of their own id.
+    """
+    alike: dict[str, list[Group]] = defaultdict(list)
+    for group_id, group in groups.items():
+        if _GROUP_NAME.fullmatch(group_id.partition("/")[2]):
+            alike[group_id.casefold()].append(group)
+    found: dict[str, list[Problem]] = defaultdict(list)
+    for same in alike.values():
+        counting = [group for group in same if group.unit == PLATFORM or _is_any(group, deployed)]
+        for first, second in itertools.pairwise(same):
+            problem = _twins(first, second)
+            for group in (first, second):
+                if group.unit != PLATFORM or len(counting) > 1:
+                    found[group.id].append(problem)
+    return found
+
+
+def _twins(first: Group, second: Group) -> Problem:
+    one, other = _primary(first.members), _primary(second.members)
+    return other.document.problem(
+        "GroupIdTaken",
+        f"{other.identity} would be group {second.id}, and {one.identity} ({one.document.locate()}) {first.id}: "
+        "they differ only in upper and lower case, and some file systems cannot hold the folders of both",
         "rename one, or join them with groupBy in their policy",
         path=("metadata", "name"),
     )

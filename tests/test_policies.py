@@ -201,6 +201,38 @@ def test_two_groups_of_one_id_are_held_and_both_are_named() -> None:
     assert "Deployment x/same" in problem.message
 
 
+def labelled(label: str, name: str) -> dict[str, str]:
+    text = deployment(name)[f"workloads/x/{name}.yaml"]
+    return {f"workloads/x/{name}.yaml": text.replace("metadata: {", f"metadata: {{labels: {{part: {label}}}, ", 1)}
+
+
+BY_PART = policy("anywhere", "select: {}\ngroupBy: {label: part}")
+OF_PLATFORM = {
+    "platform/API/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: x}\n",
+    **policy("platform", 'select: {paths: ["platform/**"]}\nprecedence: 1\nplacement: {copies: All}'),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "held", "told"),
+    [
+        (labelled("API", "one") | labelled("api", "two"), {"x/API", "x/api"}, 1),
+        (labelled("API", "one") | labelled("api", "two") | labelled("Api", "three"), {"x/API", "x/Api", "x/api"}, 2),
+        (labelled("API", "one") | labelled("web", "two"), set(), 0),
+        (labelled("api", "one") | OF_PLATFORM, {"x/api"}, 1),  # a workload that comes later does not stop the platform
+    ],
+)
+def test_groups_whose_folders_would_differ_only_in_case_are_held(
+    source: dict[str, str], held: set[str], told: int
+) -> None:
+    story = Story.of(*BOTH, BY_PART, source, capacity=ROOM)
+    done = story.run()
+    assert {group for group, what in outcome(done).items() if what == "Hold  HasProblems"} == held
+    assert not {group for group in held for path in done.tree if f"/workloads/{group}/" in path}
+    messages = [problem.message for problem in done.problems if problem.code == "GroupIdTaken"]
+    assert ["differ only in upper and lower case" in message for message in messages] == [True] * told
+
+
 def test_an_object_that_nothing_needs_is_reported_and_not_placed() -> None:
     story = Story.of(*BOTH, ANYWHERE, deployment("app"), capacity=ROOM)
     story.source["workloads/x/lonely.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely}\n"

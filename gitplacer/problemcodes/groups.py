@@ -35,8 +35,8 @@ CODES: Mapping[str, Code] = {
         "Let one policy select all of them.",
     ),
     "GroupIdTaken": Code(
-        "Two groups would have one id",
-        "A group's id is its directory in the deployment repo. Both are held.",
+        "Two groups would have one id, or two that differ only in upper and lower case",
+        "A group's id is its directory in the deployment repo, and some file systems cannot hold two that differ only in case. Both are held.",
         "Rename one of the objects, or join them with `groupBy`.",
     ),
     "InTwoGroups": Code(
