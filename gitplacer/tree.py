@@ -18,6 +18,8 @@ FILE = "100644"
 EXECUTABLE = "100755"
 SYMLINK = "120000"
 SUBMODULE = "160000"
+SPECIAL = "000000"
+"""No mode of git's: of what only a work tree can have in a place, such as a named pipe, a socket or a device."""
 
 
 def blob_id(data: bytes) -> str:
@@ -41,6 +43,11 @@ class Entry(NamedTuple):
     def is_text(self) -> bool:
         """Whether there are bytes to read: a symlink or a submodule is no file to us."""
         return self.mode in (FILE, EXECUTABLE)
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether git keeps bytes of it, be they only where a symlink leads."""
+        return self.mode not in (SUBMODULE, SPECIAL)
 
 
 class Blobs(Protocol):

@@ -564,7 +564,16 @@ def test_a_symlink_is_left_and_not_followed(capfd: Capture, tmp_path: Path) -> N
     commit(tmp_path / "old", "By hand")
     ran = run(capfd, "adopt", tmp_path / "old", "-o", tmp_path / "fleet")
     assert (ran.code, "clusters/a/link.yaml:1:1: is a symbolic link, which is not followed" in ran.out) == (1, True)
-    assert "clusters/a/folder:1:1: is a symbolic link or submodule, which is not followed" in ran.out
+    assert "clusters/a/folder:1:1: is a symbolic link, which is not followed" in ran.out
+
+
+def test_a_submodule_with_the_name_of_a_manifest_is_passed_by(capfd: Capture, tmp_path: Path) -> None:
+    write(tmp_path / "old", GOOD)
+    git(tmp_path / "old", "init", "-q")
+    git(tmp_path / "old", "add", "-A")
+    git(tmp_path / "old", "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},apps.yaml")
+    git(tmp_path / "old", "commit", "-q", "-m", "By hand")
+    assert run(capfd, "adopt", tmp_path / "old", "-o", tmp_path / "fleet").code == 0
 
 
 @pytest.mark.parametrize(

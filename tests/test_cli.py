@@ -272,6 +272,19 @@ BROKEN = {
 }
 
 
+def test_a_pipe_among_manifests_is_told_and_is_no_removal(capfd: Capture, fleet: Path, deployment: Path) -> None:
+    assert run(capfd, "reconcile", fleet, "--deployment", deployment).code == 0
+    (manifest,) = (fleet / "workloads").rglob("*.yaml")
+    manifest.unlink()
+    os.mkfifo(manifest)
+    ran = run(capfd, "plan", fleet, "--deployment", deployment, "--format", "json")
+    told = json.loads(ran.out)
+    assert [(problem["code"], problem["file"]) for problem in told["problems"]] == [
+        ("NotAFile", manifest.relative_to(fleet).as_posix())
+    ]
+    assert told["summary"]["Remove"] == 0
+
+
 def test_problems_of_source_and_capacity_come_together_sorted_and_with_hints(capfd: Capture, fleet: Path) -> None:
     write(fleet, {**BROKEN, "workloads/hello/x.yaml": "apiVersion: v1\nkind: [\n"})
     ran = run(capfd, "validate", fleet)

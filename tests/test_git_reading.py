@@ -25,7 +25,7 @@ from gitplacer.git.reading import FORGED, Commit, NoSuchRevision, Repository, re
 from gitplacer.git.worktree import lies_as_committed, read_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.redactor import redact
-from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, blob_id
+from gitplacer.tree import EXECUTABLE, FILE, SPECIAL, SUBMODULE, SYMLINK, Entry, blob_id
 from tests.gitservers import git
 
 ODD_NAMES = [
@@ -472,6 +472,22 @@ def test_an_unchanged_work_tree_is_its_commit(work: Path, tmp_path: Path) -> Non
     assert entries == {path: entry for path, entry in committed.entries.items() if entry.mode != SUBMODULE}
 
 
+def test_what_is_no_file_is_named_and_never_opened(work: Path, tmp_path: Path) -> None:
+    (work / "plain.yaml").unlink()
+    os.mkfifo(work / "plain.yaml")  # who opened it would wait for somebody who writes
+    assert not lies_as_committed(work)
+    tree = read_work_tree(work)
+    assert (tree.entries["plain.yaml"].mode, tree.entries["plain.yaml"].is_text) == (SPECIAL, False)
+    with pytest.raises(GitError, match="is no file"):
+        tree.read("plain.yaml")
+    tree = read_work_tree(work / "nested")
+    path = next(path for path, entry in tree.entries.items() if entry.is_text)
+    (work / "nested" / path).unlink()
+    os.mkfifo(work / "nested" / path)
+    with pytest.raises(GitError, match="changed while it was read"):
+        tree.read(path)
+
+
 def test_a_folder_outside_git_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "plain"
     (folder / "a").mkdir(parents=True)
@@ -483,7 +499,7 @@ def test_a_folder_outside_git_is_walked(tmp_path: Path, monkeypatch: pytest.Monk
         sock.bind("socket")
         tree = read_work_tree(folder)
     assert {path: entry.mode for path, entry in tree.entries.items()} == {
-        "a/x.yaml": FILE, "up": SYMLINK, "a/repo": SUBMODULE
+        "a/x.yaml": FILE, "up": SYMLINK, "a/repo": SUBMODULE, "socket": SPECIAL
     }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.pathglob import matches
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import Location
-from gitplacer.source.files import InMemory, Memo, Reading, is_read, read_documents
+from gitplacer.source.files import InMemory, Memo, Reading, instead_of_a_file, is_read, read_documents
 from gitplacer.source.territory import Territory
 from gitplacer.tree import Tree
 
@@ -167,15 +167,16 @@ def _unread_owners(tree: Tree, reading: Reading, folders: Folders) -> set[Remark
     return {
         Remark.of(problem)
         for problem in reading.problems
-        if problem.location.file not in folders.places and may_steer(tree.read(problem.location.file))
+        if (path := problem.location.file) not in folders.places
+        and tree.entries[path].is_blob
+        and may_steer(tree.read(path))
     }
 
 
 def _links(folders: Folders, tree: Tree) -> set[Remark]:
-    """Links and submodules among the files of clusters that have no name of a manifest: an engine may look behind them."""
-    message, hint = "is a symbolic link or submodule, which is not followed", "put the files themselves there"
+    """What is no file among those of clusters that have no name of a manifest: an engine may look behind them."""
     return {
-        Remark(Location(path), message, hint)
+        Remark(Location(path), *instead_of_a_file(entry))
         for path, entry in tree.entries.items()
         if not entry.is_text and not is_read(path) and matches(folders.pattern, path)
     }

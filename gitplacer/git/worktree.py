@@ -3,7 +3,7 @@ A local work tree as it lies: tracked or not, but not what git ignores.
 
 The commands that answer while somebody is still editing read this. Git is asked only for the list of paths; the bytes
 are the file's own, with no filter and no line-ending change. Nothing is followed: a symlink is an entry of its own,
-and what lies behind a linked directory is not part of this tree.
+and what lies behind a linked directory is not part of this tree. Nothing but files is opened: a named pipe could wait for ever.
 """
 
 # Paths are bytes here, as the system has them; pathlib knows none.
@@ -22,7 +22,7 @@ from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
 from gitplacer.git.program import CommandFailed, Git, GitError
 from gitplacer.git.reading import FORGED, MAX_FILES, forged, too_many_files
 from gitplacer.git.stamps import Stamps
-from gitplacer.tree import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Tree, blob_id
+from gitplacer.tree import EXECUTABLE, FILE, SPECIAL, SUBMODULE, SYMLINK, Entry, Tree, blob_id
 
 _UNKNOWN = "0" * 40
 
@@ -133,7 +133,7 @@ def _walked(root: bytes) -> Iterator[bytes]:
 
 
 def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
-    """What lies there; None for nothing, and for what git cannot hold, such as a socket."""
+    """What lies there; None for nothing."""
     place = os.path.join(root, path)
     try:
         found = os.lstat(place)
@@ -147,7 +147,7 @@ def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
     if stat.S_ISDIR(found.st_mode):
         return Entry(SUBMODULE, _UNKNOWN)
     if not stat.S_ISREG(found.st_mode):
-        return None
+        return Entry(SPECIAL, _UNKNOWN)
     mode = EXECUTABLE if found.st_mode & stat.S_IXUSR else FILE
     if found.st_size > MAX_BLOB:
         return Entry(mode, _UNKNOWN, found.st_size)
@@ -165,10 +165,13 @@ def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
 
 def _bytes(place: bytes, expected: int = MAX_BLOB) -> bytes | None:
     """
-    A file's bytes, which are probably as many as expected; None when there is no file any more. Never those of a symlink's target.
+    A file's bytes, which are probably as many as expected; None when there is no file any more. Never those of a symlink's target, nor of what is
+    no file by now.
     """
     try:
         with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
             data = file.read(expected + 1)  # as much memory is taken before anything is read
             return data if len(data) <= expected else data + file.read(MAX_BLOB + 1 - len(data))
     except FileNotFoundError:

@@ -29,7 +29,7 @@ from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
 from gitplacer.passes.touching import Touch, can_be_at_rest, remember_rest, rest_of, touched
 from gitplacer.runners.crew import parsed_together, written_together
 from gitplacer.settings import Settings
-from gitplacer.tree import SUBMODULE, Changes
+from gitplacer.tree import Changes
 
 if TYPE_CHECKING:
     from gitplacer.git.publishing import Deployment
@@ -409,10 +409,10 @@ def capacity_commit(source: Opened, deployment: Deployment, settings: Settings) 
     """The capacity that was used, to be kept beside what was made of it; None if there is none. What is kept already is not read again."""
     if not len(source.capacity):
         return None
-    # As it is, modes and symlinks included: its id stands in the trailers. A submodule is nothing that could be kept.
-    kept = {path: entry for path, entry in source.capacity.entries.items() if entry.mode != SUBMODULE}
+    # As it is, modes and symlinks included: its id stands in the trailers. A submodule or a pipe is nothing that could be kept.
+    kept = {path: entry for path, entry in source.capacity.entries.items() if entry.is_blob}
     modes = {path: entry.mode for path, entry in kept.items()}
-    there = {entry.oid for entry in deployment.inputs.entries.values() if entry.mode != SUBMODULE}
+    there = {entry.oid for entry in deployment.inputs.entries.values() if entry.is_blob}
     same = {path: entry.oid for path, entry in kept.items() if entry.oid in there}
     message = f"{CAPACITY_USED}{source.commit.id[:12] if source.commit else 'a pass'}\n"
     changes = Changes(source.capacity.read_all(kept.keys() - same.keys()))

@@ -9,9 +9,10 @@ from gitplacer.problemcodes.code import Code
 CODES: Mapping[str, Code] = {
     # files
     "NotAFile": Code(
-        "A path is a symbolic link or a submodule",
+        "A path is a symbolic link, a submodule, or a named pipe",
         "The source is read as Git objects and never checked out, so there is nothing behind such a path; following "
-        "links is how files outside a repository leak into it.",
+        "links is how files outside a repository leak into it. A work tree may also have named pipes, sockets and devices, and to open one "
+        "could wait for ever.",
         "Commit the files themselves.",
     ),
     "CaseTwin": Code(

@@ -19,7 +19,7 @@ from gitplacer.documents import Document, Fault, ParsedFile, parse
 from gitplacer.kinds.parse import made_of
 from gitplacer.problems import Location, Problem
 from gitplacer.source.alike import unlike
-from gitplacer.tree import SUBMODULE, SYMLINK, Tree
+from gitplacer.tree import SPECIAL, SUBMODULE, Entry, Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
 
 READ_ENDINGS = (".yaml", ".yml", ".json")
@@ -301,7 +301,7 @@ def read_documents(
     wanted: dict[str, str] = {}
     for path in sorted(paths):
         entry = tree.entries[path]
-        fault = _unreadable(entry.mode, entry.size, max_bytes)
+        fault = _unreadable(entry, max_bytes)
         if fault is None:
             wanted[path] = entry.oid
         else:
@@ -334,14 +334,21 @@ def read_documents(
     return Reading(documents, tuple(problems), frozenset(broken))
 
 
-def _unreadable(mode: str, size: int, max_bytes: int) -> tuple[str, str, str] | None:
-    if mode == SYMLINK:
-        return "NotAFile", "is a symbolic link, which is not followed", "commit the file itself"
-    if mode == SUBMODULE:
-        return "NotAFile", "is a submodule, which is not read", "commit the files themselves"
-    if size > max_bytes:
-        return "FileTooLarge", f"is {size:,} bytes, more than {max_bytes:,}", "split the file"
+def _unreadable(entry: Entry, max_bytes: int) -> tuple[str, str, str] | None:
+    if not entry.is_text:
+        return "NotAFile", *instead_of_a_file(entry)
+    if entry.size > max_bytes:
+        return "FileTooLarge", f"is {entry.size:,} bytes, more than {max_bytes:,}", "split the file"
     return None
+
+
+def instead_of_a_file(entry: Entry) -> tuple[str, str]:
+    """What to say of an entry that is no text, and what to do about it."""
+    if entry.mode == SPECIAL:
+        return "is a named pipe, a socket or a device, which is not opened", "put the file itself there"
+    if entry.mode == SUBMODULE:
+        return "is a submodule, which is not read", "commit the files themselves"
+    return "is a symbolic link, which is not followed", "commit the file itself"
 
 
 def read_file(data: bytes, max_bytes: int) -> ReadFile:

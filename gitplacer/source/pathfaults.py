@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitplacer.problems import Location, Problem
-from gitplacer.source.files import READ_ENDINGS
+from gitplacer.source.files import READ_ENDINGS, instead_of_a_file
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.source.tenancy import Tenancy
 from gitplacer.source.territory import Territory, folders_of
@@ -30,8 +30,7 @@ def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterat
         yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in upper and lower case", hint)
     for path, entry in tree.entries.items():
         if not entry.is_text and not path.endswith(READ_ENDINGS) and land.unit(path):
-            hint = "commit the files themselves"
-            yield Problem(Location(path), "NotAFile", "is a symbolic link or submodule, which is not read", hint)
+            yield Problem(Location(path), "NotAFile", *instead_of_a_file(entry))
 
 
 def about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:

@@ -23,14 +23,7 @@ from gitplacer.problems import Location, Problem
 from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
-from gitplacer.source.files import (
-    MAX_FILE,
-    READ_ENDINGS,
-    Memo,
-    Reading,
-    is_read,
-    read_documents,
-)
+from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, Reading, instead_of_a_file, is_read, read_documents
 from gitplacer.source.fleetspec import about_place, first_spec, may_hold_a_fleet
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, unit_of
 from gitplacer.source.mentions import Mentions
@@ -236,12 +229,11 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
 
 
 def _links_beside(tree: Tree, land: Territory, outside: Iterable[Document]) -> Iterator[Problem]:
-    """Links among clusters and policies: what one leads to is not read."""
+    """What is no file among clusters and policies: what a link leads to is not read."""
     beside = {document.file.rpartition("/")[0] for document in outside}
     for path in sorted(path for path, entry in tree.entries.items() if not entry.is_text):
         if path.endswith(READ_ENDINGS) and not land.unit(path) and path.rpartition("/")[0] in beside:
-            hint = "commit the file itself"
-            yield Problem(Location(path), "NotAFile", "is a symbolic link, which is not followed", hint)
+            yield Problem(Location(path), "NotAFile", *instead_of_a_file(tree.entries[path]))
 
 
 def _shares(reading: Reading, tree: Tree, land: Territory, tenancy: Tenancy) -> Iterator[tuple[str, str, Share]]:
