@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from gitplacer.capacity.reading import Branch, branches_at, opened_branches, read_branches
 from gitplacer.git import believing, reading
 from gitplacer.git.address import Address
+from gitplacer.git.mirror import Unreachable
 from gitplacer.git.reading import Repository
 from gitplacer.git.signing import SigningKey
 from gitplacer.kinds.fleet import CapacitySettings
@@ -21,7 +22,7 @@ from gitplacer.passes.opening import capacity_branches
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
 from tests.capacitybranches import nodes, sent, ssh_key
-from tests.gitservers import git
+from tests.gitservers import git, https_server
 from tests.stories import START
 
 NOW = START + timedelta(hours=2)
@@ -163,6 +164,62 @@ def test_too_many_files_cost_only_the_cluster_whose_branch_has_them(
         assert nodes("eks", 3, 0).items() <= texts(tree).items()
         assert "gke.yaml" not in texts(tree)
         assert "has more than 9 files" in doubts(tree)["gke"]
+
+
+def missing(place: Path) -> None:
+    place.unlink()
+
+
+def damaged(place: Path) -> None:
+    place.chmod(0o644)
+    place.write_bytes(b"of another kind")
+
+
+@pytest.mark.parametrize("lost", ["gke", "gke^{tree}", "gke:gke.yaml", "gke~1", "gke~1:gke.yaml"])
+@pytest.mark.parametrize("how", [damaged, missing])
+def test_an_object_that_is_not_to_be_had_costs_only_the_cluster_whose_branch_has_it(
+    repo: Path, lost: str, how: Callable[[Path], None]
+) -> None:
+    for minute in (0, 5):
+        for name in ("aks", "eks", "gke"):
+            sent(repo, f"capacity/{name}", nodes(name, 3, minute), minutes=minute)
+    oid = git("rev-parse", f"capacity/{lost}", cwd=repo)
+    how(repo / "objects" / oid[:2] / oid[2:])
+    with read(repo, **OWN) as tree:
+        assert {**nodes("aks", 3, 5), **nodes("eks", 3, 5)}.items() <= texts(tree).items()
+        assert "gke.yaml" not in texts(tree)
+        assert doubts(tree)["gke"].startswith("SnapshotName: branch capacity/gke, commit")
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("lost", ["gke", "gke^{tree}", "gke:gke.yaml", "gke~1", "gke~1:gke.yaml", ""])
+def test_a_branch_that_a_server_does_not_bring_costs_only_its_cluster(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    names = ("aks", "eks", "gke", "oke", "zke")
+    for minute in (0, 5):
+        for name in names:
+            sent(repo, f"capacity/{name}", nodes(name, 3, minute), minutes=minute)
+    if lost:
+        oid = git("rev-parse", f"capacity/{lost}", cwd=repo)
+        missing(repo / "objects" / oid[:2] / oid[2:])
+    else:  # one that only who fetches refuses
+        tree = git("rev-parse", "capacity/gke^{tree}", cwd=repo)
+        forged = f"tree {tree}\n\nof nobody\n".encode()
+        bad = git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", cwd=repo, input=forged)
+        git("update-ref", "refs/heads/capacity/gke", bad, cwd=repo)
+    with https_server(tmp_path, tmp_path) as (url, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        address = Address.parse(f"{url}/fleet.git", base_dir=tmp_path)
+        repository, branches = opened_branches(address, branches_at(address, OWN["branch"]), tmp_path / "cache")
+        with repository:
+            settings = CapacitySettings.model_validate(OWN, by_alias=True)
+            tree = read_branches(repository, branches, settings, InMemory(), NOW)
+            assert sorted(tree) == ["aks.yaml", "doubted/gke.txt", "eks.yaml", "oke.yaml", "zke.yaml"]
+        with pytest.raises(Unreachable):
+            gone = Address.parse(f"{url}/gone.git", base_dir=tmp_path)
+            opened_branches(gone, branches, tmp_path / "cache")  # which is no branch's fault
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from gitplacer.belief import DOUBTED, EARLIER, Gist, doubt, last_believed
 from gitplacer.git.address import Address
 from gitplacer.git.believing import signed_by
-from gitplacer.git.mirror import Mirror, refs_of
+from gitplacer.git.mirror import Mirror, NotBrought, refs_of
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
 from gitplacer.git.reading import Repository
@@ -42,11 +42,15 @@ _LOOKED_BACK = 2000
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch of snapshots by its name, its tip, and the one cluster it is of, None where it is of all."""
+    """
+    A branch of snapshots by its name, its tip, and the one cluster it is of, None where it is of all. `fault` is why nothing of it could be
+    fetched.
+    """
 
     name: str
     tip: str
     cluster: str | None = None
+    fault: GitError | None = None
 
 
 def branch_of(pattern: str, cluster: str) -> str:
@@ -76,14 +80,46 @@ def mark_of(branches: Sequence[Branch]) -> str:
 
 def opened_branches(address: Address, branches: Sequence[Branch], cache_dir: Path) -> tuple[Repository, list[Branch]]:
     """
-    The repository of some branches, to be closed, and these as they are in it: a remote's may have moved on since they were listed. Raises
-    GitError (NotARepository, Unreachable, NoSuchRevision, …).
+    The repository of some branches, to be closed, and these as they are in it: a remote's may have moved on since they were listed, and one
+    that cannot be fetched is no fault of the others. Raises GitError (NotARepository, Unreachable, NoSuchRevision, …).
     """
     if address.is_local:
         return Repository.open(address, cache_dir), list(branches)
     named = {f"{_HEADS[-1]}{branch.name}": branch for branch in branches}
-    repository = Repository.mirrored(address, Mirror(address, cache_dir), {name: b.tip for name, b in named.items()})
-    return repository, [replace(branch, tip=repository.refs[name]) for name, branch in named.items()]
+    mirror = Mirror(address, cache_dir)
+    faults = _not_fetched(mirror, {name: branch.tip for name, branch in named.items()})
+    fetched = {name: branch.tip for name, branch in named.items() if name not in faults}
+    repository = Repository.mirrored(address, mirror, fetched)
+    return repository, [
+        replace(branch, tip=repository.refs.get(name, branch.tip), fault=faults.get(name))
+        for name, branch in named.items()
+    ]
+
+
+def _not_fetched(mirror: Mirror, refs: Mapping[str, str]) -> dict[str, GitError]:
+    """
+    The refs that a mirror cannot have for what is in them, each with why; the others are there then. Halves are tried until it is known which they
+    are: git fetches all or nothing.
+    """
+    try:
+        mirror.fetch(refs)
+    except GitError as error:
+        if not _is_of_a_branch(error):
+            raise
+        if len(refs) == 1:
+            return dict.fromkeys(refs, error)
+        names = sorted(refs)
+        halves = names[: len(names) // 2], names[len(names) // 2 :]
+        return {name: e for half in halves for name, e in _not_fetched(mirror, {n: refs[n] for n in half}).items()}
+    return {}
+
+
+def _is_of_a_branch(error: GitError) -> bool:
+    """Whether an error may be because of what is in one branch, and not because of the repository, the way to it, or us."""
+    return isinstance(error, NotBrought) or error.kind in _OF_A_BRANCH
+
+
+_OF_A_BRANCH = ("MalformedTree", "MalformedObject", "TooMuch", "DamagedRepository", "NoSuchFolder", "GitFailed")
 
 
 def read_branches(
@@ -97,9 +133,11 @@ def read_branches(
     doubts: dict[str, bytes] = {}
     for branch in branches:
         try:
+            if branch.fault is not None:
+                raise branch.fault
             read = _Read(repository, branch, settings, memo, now)
         except GitError as error:
-            if branch.cluster is None or error.kind not in ("MalformedTree", "TooMuch"):
+            if branch.cluster is None or not _is_of_a_branch(error):
                 raise
             # What one cluster pushes is nothing to the others.
             message = f"branch {branch.name}, commit {branch.tip[:12]}: {error.message}"

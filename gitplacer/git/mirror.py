@@ -49,6 +49,10 @@ class Unreachable(GitError):
     kind = "Unreachable"
 
 
+class NotBrought(Unreachable):
+    """The remote repository answered, and does not bring what its refs name: it lacks an object, or has a damaged one."""
+
+
 def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
     """
     The refs that the repository has now, as full names (`refs/heads/…`, `refs/tags/…`; of a remote also `HEAD`) to
@@ -228,6 +232,12 @@ _DENIED = re.compile(
     r"|[Rr]epository '?[^\n]*'? not found|does not appear to be a git repository|access denied"
 )
 _UNKNOWN = re.compile(r"could not read (?:Username|Password)|Authentication failed|Permission denied|error: 40[13]")
+_LACKS = re.compile(
+    r"repository corruption on the remote side|remote error: upload-pack: not our ref|bad pack header|expected 'packfile'"
+    r"|couldn't find remote ref|did not send all necessary objects"
+)
+"""What git says where a server ends in the midst of a fetch, or brings another thing than it has offered."""
+_OF_SERVER = re.compile(r"^remote: (?:fatal|error): (.+)$", re.MULTILINE)
 _TOO_LARGE = re.compile(rf"died of signal {int(signal.SIGXFSZ)}\b|File too large")
 _FSCK = re.compile(r"^error: (object [0-9a-f]{40}: \w+)", re.MULTILINE)
 _MOVED = re.compile(r"error: 30[1-8]")
@@ -266,6 +276,10 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         return unsupported_format(address)
     if _DENIED.search(failure.stderr):
         return Unreachable(f"cannot reach {address.redacted}: {reason}", "AccessDenied", hint)
+    if _LACKS.search(failure.stderr):
+        said = _OF_SERVER.search(failure.stderr)
+        hint = "try again; if that does not help, git fsck on its server says what is damaged"
+        return NotBrought(f"{address.redacted} does not bring what it names: {said[1] if said else reason}", hint=hint)
     return Unreachable(f"cannot reach {address.redacted}: {reason}", hint=hint)
 
 
