@@ -8,13 +8,13 @@ be another is none: it is refused, and the choices are named.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from gitplacer import pathglob
 from gitplacer.adoption.remarks import CannotAdopt, Remark
+from gitplacer.model.labels import is_dns_label
 from gitplacer.problems import Location
 
 CLUSTER = "{cluster}"
@@ -22,7 +22,6 @@ _CALLED_SO = ("clusters", "cluster")
 """What a folder is called that holds a folder for each cluster."""
 _EXAMPLE = f'say which: --clusters "clusters/{CLUSTER}/**"'
 _NAMED = 5
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def by_pattern(pattern: str, paths: Iterable[str]) -> Folders:
         if match is None:
             continue
         name, at = match["cluster"], match.span("cluster")
-        if _DNS_LABEL.fullmatch(name) is None:
+        if not is_dns_label(name):
             odd.setdefault(name, path[: at[1]])
             continue
         below = path[start : at[0]] + path[at[1] :].lstrip("/")

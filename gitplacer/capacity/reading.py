@@ -22,7 +22,7 @@ from gitplacer.git.believing import signed_by
 from gitplacer.git.mirror import Mirror, NotBrought, refs_of
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
-from gitplacer.git.reading import Repository
+from gitplacer.git.reading import Repository, moment
 from gitplacer.git.signing import is_signed
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.problems import Rejected
@@ -34,8 +34,7 @@ PLACEHOLDER = "{cluster}"
 
 _HEADS = ("refs/remotes/origin/", "refs/heads/")
 """Where branches are; what a clone tracks is there for who has not made the branch his own."""
-_LATEST = int(datetime(9000, 1, 1, tzinfo=UTC).timestamp())
-"""Seconds. Whoever makes a commit may write any number."""
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _LOOKED_BACK = 2000
 """Commits of a branch that are looked at: an hour of thirty clusters that change with every minute."""
 
@@ -225,7 +224,7 @@ class _Read:
             "--no-abbrev", "-z", "--format=%x00%H %ct", "--end-of-options", self._branch.tip, "--", f":(top,literal){folder}",
         )  # fmt: skip
         found: dict[str, list[_Version]] = defaultdict(list)
-        commit, at = "", datetime.fromtimestamp(0, UTC)
+        commit, at = "", _EPOCH
         parts = iter(listing.split(b"\0"))
         for part in parts:
             text = part.strip(b"\n").decode("utf-8", "backslashreplace")
@@ -236,7 +235,8 @@ class _Read:
                 found[path[len(folder) :].lstrip("/")].append(_Version(commit, at, entry))
             elif text:
                 commit, _, seconds = text.partition(" ")
-                at = _moment(seconds)
+                # Whoever makes a commit may write any number: of one that is too old, more of what was before it is looked at.
+                at = max(_EPOCH, moment(seconds))
         return found
 
     def _keys(self, cluster: str) -> Sequence[str]:
@@ -283,12 +283,6 @@ class _Read:
         except (BlobTooLarge, Rejected):
             return None
         return Gist.of(found) if found.name == PurePosixPath(path).stem else None
-
-
-def _moment(seconds: str) -> datetime:
-    """When a commit says that it was made. One that says nothing that could be is as old as can be: more of what was before it is looked at."""
-    known = int(seconds) if seconds.isdecimal() else 0
-    return datetime.fromtimestamp(known if known <= _LATEST else 0, UTC)
 
 
 def _digest(*parts: str) -> str:

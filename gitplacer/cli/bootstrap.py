@@ -135,11 +135,10 @@ def command(engine: str, folder: str | None, only: tuple[str, ...], per: str, na
 
 def checked_namespace(name: str) -> str:
     """What --namespace gives; '' where it gives nothing. Raises UsageError where it is no name of one."""
-    import re
-
+    from gitplacer.model.labels import is_dns_label
     from gitplacer.settings import UsageError
 
-    if name and re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name) is None:
+    if name and not is_dns_label(name):
         raise UsageError(f"--namespace {name} is no name of a namespace", "use lower case letters, digits and -")
     return name
 

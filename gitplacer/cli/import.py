@@ -224,11 +224,10 @@ def _variables(given: tuple[str, ...], keep: tuple[str, ...]) -> Variables:
 
 
 def _check_namespace(namespace: str) -> None:
-    import re
-
+    from gitplacer.model.labels import is_dns_label
     from gitplacer.settings import UsageError
 
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", namespace):
+    if not is_dns_label(namespace):
         raise UsageError(f"--namespace {namespace} is no namespace", "write lower-case letters, digits and dashes")
 
 

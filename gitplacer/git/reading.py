@@ -43,6 +43,7 @@ MAX_FILES = 1_000_000
 """Files that one commit may have."""
 _FEW = 200
 """Paths in which a tree differs from the one before, so that the rest of it need not be listed."""
+_EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
 _LISTINGS = Listings()
 
 T = TypeVar("T")
@@ -431,7 +432,7 @@ def parse_commit(commit: Object) -> Commit:
         parents=tuple(parent.decode("ascii", "replace") for parent in fields.get("parent", [])),
         author_name=who["name"] if who else author,
         author_email=who["email"] if who else "",
-        date=_date(when["time"], when["zone"]) if when and when["time"] else _date("0", "+0000"),
+        date=(moment(when["time"], when["zone"]) if when and when["time"] else _EPOCH).isoformat(),
         subject=" ".join(first.split("\n")).strip(),
         body=rest.strip("\n"),
         trailers=_trailers(rest),
@@ -449,13 +450,14 @@ def _text(data: bytes, encoding: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _date(seconds: str, zone: str) -> str:
+def moment(seconds: str, zone: str = "+0000") -> datetime.datetime:
+    """When a commit says that it was made, in its zone (`+hhmm`). One that says nothing that could be is as old as can be: of 1970, in UTC."""
     minutes = int(zone[1:3]) * 60 + int(zone[3:])
     offset = datetime.timedelta(minutes=-minutes if zone[0] == "-" else minutes)
     try:
-        return datetime.datetime.fromtimestamp(int(seconds), datetime.timezone(offset)).isoformat()
+        return datetime.datetime.fromtimestamp(int(seconds), datetime.timezone(offset))
     except (ValueError, OverflowError, OSError):
-        return _date("0", "+0000")
+        return _EPOCH
 
 
 def _trailers(body: str) -> tuple[tuple[str, str], ...]:

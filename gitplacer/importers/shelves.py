@@ -13,7 +13,6 @@ text. An object that says no namespace is one in each namespace to which its fil
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from gitplacer.importers.belonging import Apps
 from gitplacer.importers.foreign import ForeignFile, group_and_kind
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.writing import Names, file_name
+from gitplacer.model.labels import is_dns_label
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem
 from gitplacer.rules.serverfields import written_by_servers
@@ -39,7 +39,6 @@ NAMESPACES = "namespaces"
 DEFAULT = "default"
 """The namespace of what says none, where nobody says another one."""
 _RAY = "ray.io"
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ def _things(
         return []
     clustered = scopes.is_cluster_scoped(group, kind)
     written = metadata.get("namespace")
-    if written is not None and not clustered and not (isinstance(written, str) and _LABEL.fullmatch(written)):
+    if written is not None and not clustered and not (isinstance(written, str) and is_dns_label(written)):
         hint = "write up to 63 lower-case letters, digits and '-', with no '-' at its ends"
         path = ("metadata", "namespace")
         problems.append(document.problem("InvalidObject", "metadata.namespace must be a DNS label", hint, path=path))

@@ -33,6 +33,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from gitplacer.model import quantity
 from gitplacer.model.horizon import as_shown
+from gitplacer.model.labels import DNS_LABEL, SUBDOMAIN
 from gitplacer.model.resources import Resources
 
 API_VERSION = "gitplacer.dev/v1alpha1"
@@ -201,14 +202,14 @@ def _at_most(value: object) -> object:
 DnsLabel = Annotated[
     str,
     Matching(
-        r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+        rf"^{DNS_LABEL}$",
         "must be up to 63 lower-case letters, digits and dashes, and start and end with a letter or digit",
     ),
 ]
 DnsSubdomain = Annotated[
     str,
     Matching(
-        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        rf"^{SUBDOMAIN}$",
         "must be lower-case letters, digits, dashes and dots, and start and end with a letter or digit",
         253,
     ),

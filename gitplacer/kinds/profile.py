@@ -23,7 +23,7 @@ from gitplacer.kinds.fields import (
     Word,
 )
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
-from gitplacer.model.labels import Requirement
+from gitplacer.model.labels import DNS_LABEL, Requirement
 from gitplacer.model.resources import NOTHING
 from gitplacer.model.workload import NodeTerm
 
@@ -135,9 +135,7 @@ class PresentObject(Model):
     """Its API group without a version; empty for core kinds."""
     kind: Annotated[str, Matching(r"^[A-Z][A-Za-z0-9]*$", "must be a kind such as Secret", 63)]
     """Its kind."""
-    namespace: Annotated[
-        str, Matching(r"^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$", "must be a namespace, or empty for none")
-    ] = ""
+    namespace: Annotated[str, Matching(rf"^({DNS_LABEL})?$", "must be a namespace, or empty for none")] = ""
     """Its namespace; empty for what has none."""
     name: Annotated[str, Field(min_length=1, max_length=253)]
     """Its name."""

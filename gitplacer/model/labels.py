@@ -17,7 +17,10 @@ KEY_HINT = "up to 63 letters, digits, '-', '_' and '.', after an optional DNS na
 VALUE_HINT = "up to 63 letters, digits, '-', '_' and '.'; begin and end with a letter or digit"
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+"""How they are written; a subdomain has at most 253 characters besides."""
+_DNS_LABEL, _SUBDOMAIN = re.compile(DNS_LABEL), re.compile(SUBDOMAIN)
 _LONGEST_SUBDOMAIN = 253
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 """What Kubernetes takes for a number here; Python would also take "1_0" and digits of other scripts."""
@@ -26,6 +29,11 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 def is_subdomain(name: str) -> bool:
     """Whether Kubernetes takes it for a DNS subdomain, which the names of most objects are."""
     return len(name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None
+
+
+def is_dns_label(name: str) -> bool:
+    """Whether Kubernetes takes it for a DNS label, which the names of namespaces are."""
+    return _DNS_LABEL.fullmatch(name) is not None
 
 
 def is_label_key(key: str) -> bool:

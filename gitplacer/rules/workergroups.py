@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 
+from gitplacer.model.labels import DNS_LABEL
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.workloads.fields import INT32_MAX
 
 _IN_POD_NAMES = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9.]{0,61}[A-Za-z0-9])?")
-_DNS_1123 = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_DNS_LABEL = re.compile(DNS_LABEL)
 
 
 def hosts(manifest: RayManifest) -> None:
@@ -52,7 +53,7 @@ def group_names(manifest: RayManifest) -> None:
     Source: PodName in ray-operator/controllers/ray/utils/util.go, and validateNetworkPolicy in validation.go.
     """
     policy = manifest.v1 and manifest.cluster.has("networkPolicy")
-    form = _DNS_1123 if policy else _IN_POD_NAMES
+    form = _DNS_LABEL if policy else _IN_POD_NAMES
     for group in manifest.groups:
         name = group.text("groupName")
         if name and not form.fullmatch(name):

@@ -17,7 +17,7 @@ from gitplacer import pathglob, rules
 from gitplacer.documents import LISTED, Document, Findings, Path
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
-from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value, is_subdomain
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_dns_label, is_label_key, is_label_value, is_subdomain
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME
 from gitplacer.problems import Problem, Severity, meant, nearest
@@ -48,7 +48,6 @@ _NOTHING_SAID = Scopes()
 _RAY = "ray.io"
 """Its kinds are all known, and another one is told as such."""
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_OF_CRON_JOB = 52
 """Characters of a name (ValidateCronJobCreate in pkg/apis/batch/validation)."""
 _TYPE = (
@@ -207,7 +206,7 @@ def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
     if not isinstance(written, str) or len(written) > LONGEST_NAME:
         return False
     if (group, kind) == ("", "Service"):
-        return _DNS_LABEL.fullmatch(written) is not None
+        return is_dns_label(written)
     if (group, kind) == ("batch", "CronJob"):
         return len(written) <= _LONGEST_OF_CRON_JOB and is_subdomain(written)
     if unit == WORKLOADS and group not in (RBAC_GROUP, _RAY):
@@ -272,7 +271,7 @@ def _namespace(
         return "", False
     written = document.parsed.metadata.get("namespace")
     if written is not None:
-        if isinstance(written, str) and _DNS_LABEL.fullmatch(written):
+        if isinstance(written, str) and is_dns_label(written):
             return written, False
         hint = _as_a_name(written, "write up to 63 lower-case letters, digits and `-`, with no `-` at its ends")
         where = ("metadata", "namespace")
@@ -280,7 +279,7 @@ def _namespace(
         return "", False
     if unit == WORKLOADS:
         found = pathglob.captured(spec.source.namespaces.from_path, document.file, "namespace")
-        if found is not None and _DNS_LABEL.fullmatch(found):
+        if found is not None and is_dns_label(found):
             return found, True
     elif not is_surely_namespaced(group, kind):
         return "", False
