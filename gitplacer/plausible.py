@@ -2,8 +2,8 @@
 Numbers in a capacity snapshot that cannot be: more in use than there is, more than can be counted, or more than people say there is.
 
 Pods may really ask for more than a node offers after its allocatable shrank, so that is told and counted as nothing free.
-A sum over the nodes beyond 63 bits is a mistake in a unit; nobody can say which, so the cluster takes nothing new. Nor is one believed
-that says more than its Cluster allows: whoever is wrong about one number may be wrong about all, and cutting it down to what is allowed
+A sum over the nodes beyond 63 bits is a mistake in a unit; nobody can say which, so the cluster takes nothing new. Nor does one of more nodes
+or resources than any cluster has: each of them takes memory and time of the pass of all. Nor is one believed that says more than its Cluster allows: whoever is wrong about one number may be wrong about all, and cutting it down to what is allowed
 would be to choose which nodes are true.
 """
 
@@ -22,13 +22,20 @@ from gitplacer.problems import Problem, Severity
 
 NODES = "nodes"
 """What a limit is of, where it is of no resource."""
+_MOST_NODES = 100_000
+"""Kubernetes itself is made for 5,000, and clouds offer some ten times as many."""
+_MOST_GROUPS = 1000
+"""Groups of machines that an autoscaler adds."""
+_MOST_RESOURCES = 200
+"""Different ones, of nodes and of machines that an autoscaler adds. A node with every profile of a GPU that is cut in parts has some thirty."""
 
 
 def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Problem]:
     """What is wrong with the numbers; with an error among it, the snapshot cannot be used."""
     yield from _overused(snapshot, document)
     sums: Counter[str] = Counter()
-    alike = NodeColumns.of(snapshot.nodes).alike  # most nodes offer the same, and are told together
+    columns = NodeColumns.of(snapshot.nodes)
+    alike = columns.alike  # most nodes offer the same, and are told together
     for which, nodes in Counter(alike.rows).items():
         each = alike.values[which]
         for name, amount in each.allocatable.items():
@@ -37,6 +44,22 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
         if total > quantity.MAX:
             message = f"the nodes offer {total:.3g} {name} together, more than can be counted"
             yield document.problem("CapacityTooLarge", message, "correct the unit", path=("nodes",), key=True)
+    count = sum(each.count for each in columns.alike)
+    if count > _MOST_NODES:
+        message = f"there are {count:,} nodes, more than {_MOST_NODES:,}"
+        yield document.problem("CapacityTooLarge", message, "correct the counts", path=("nodes",), key=True)
+    groups = len(snapshot.node_groups)
+    if groups > _MOST_GROUPS:
+        message = f"there are {groups:,} groups of machines, more than {_MOST_GROUPS:,}"
+        yield document.problem(
+            "CapacityTooLarge", message, "list those that pods go to", path=("nodeGroups",), key=True
+        )
+    machines = {name for group in snapshot.node_groups for name in group.allocatable or ()}
+    kinds = len(machines.union(*(each.allocatable for each in columns.alike.values)))
+    if kinds > _MOST_RESOURCES:
+        message = f"nodes and machines offer {kinds:,} different resources, more than {_MOST_RESOURCES}"
+        hint = "list those that pods ask for"
+        yield document.problem("CapacityTooLarge", message, hint, path=("nodes",), key=True)
 
 
 def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Path, str] | None:

@@ -28,7 +28,7 @@ from gitplacer.cli.schema import command
 from gitplacer.documents import Document, parse
 from gitplacer.formats.documents import DOCUMENTS
 from gitplacer.kinds import TABLE
-from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.fields import API_VERSION, Model, first_twice
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.schema import combined_schema, kind_schema
@@ -1487,3 +1487,22 @@ def test_an_editor_has_a_title_and_a_description_for_every_field(kind: str) -> N
             assert told["title"] == field, f"{name}.{field}"
             assert told["description"].endswith((".", "…")), f"{name}.{field}"
             assert "null" not in json.dumps(told.get("type", "")) + json.dumps(told.get("anyOf", "")), f"{name}.{field}"
+
+
+class _Compared(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Compared.times += 1
+        return str(self) == str(other)
+
+
+def test_whether_a_name_is_there_twice_takes_one_look_at_each() -> None:
+    names = [_Compared(f"n{number}") for number in range(2000)]
+    assert first_twice([*names, _Compared("z"), _Compared("n1999")]) == "n1999"
+    assert first_twice(names) is None
+    assert _Compared.times < 10 * len(names)

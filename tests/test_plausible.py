@@ -34,6 +34,38 @@ def test_what_cannot_be_is_told_and_is_no_room(
     assert outcome(done) == {"x/p": result}
 
 
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (["n1 4 8Gi|, count: 100000"], None),
+        (["n1 4 8Gi|, count: 100000", "n2 4 8Gi"], "there are 100,001 nodes, more than 100,000"),
+        ([f"n{i} 4 8Gi|, count: 100000" for i in range(9)], "there are 900,000 nodes, more than 100,000"),
+        ([f"n{i} 4 8Gi" for i in range(99)], None),
+    ],
+)
+def test_a_cluster_with_more_nodes_than_any_has_takes_nothing(nodes: list[str], message: str | None) -> None:
+    done = Story.of(cluster("a"), ANYWHERE, POD, capacity=snapshot("a", *nodes)).run()
+    assert [p.message for p in done.problems if p.code == "CapacityTooLarge"] == ([message] if message else [])
+    assert outcome(done) == {"x/p": "Wait  NoEligibleCluster" if message else "Place a Fits"}
+
+
+@pytest.mark.parametrize(("count", "result"), [(198, "Place a Fits"), (199, "Wait  NoEligibleCluster")])
+def test_a_cluster_with_more_resources_than_any_has_takes_nothing(count: int, result: str) -> None:
+    capacity = snapshot("a", "n1 4 8Gi", *(f"m{i} 4 8Gi" for i in range(count)))
+    text = capacity["a.yaml"]
+    for i in range(count):
+        text = text.replace(f"name: m{i}, allocatable: {{", f"name: m{i}, allocatable: {{example.com/r{i}: 1, ")
+    done = Story.of(cluster("a"), ANYWHERE, POD, capacity={"a.yaml": text}).run()
+    assert outcome(done) == {"x/p": result}
+
+
+@pytest.mark.parametrize(("count", "told"), [(1000, []), (1001, ["CapacityTooLarge"])])
+def test_a_cluster_with_more_groups_of_machines_than_any_has_takes_nothing(count: int, told: list[str]) -> None:
+    groups = "nodeGroups:\n" + "".join(f"- {{name: g{i}}}\n" for i in range(count))
+    done = Story.of(cluster("a"), ANYWHERE, POD, capacity=snapshot("a", "n1 4 8Gi", more=groups)).run()
+    assert [p.code for p in done.problems] == told
+
+
 def test_all_overused_nodes_are_one_warning_at_the_first() -> None:
     nodes = ["n1 4 8Gi", *(f"n{i} 4 8Gi|, used: {{cpu: 9}}" for i in (2, 3, 4))]
     (problem,) = Story.of(cluster("a"), ANYWHERE, POD, capacity=snapshot("a", *nodes)).run().problems

@@ -6,7 +6,17 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Amounts, Boolean, Count, Instant, Integer, Model, NamespacedName, OwnKind
+from gitplacer.kinds.fields import (
+    Amounts,
+    Boolean,
+    Count,
+    Instant,
+    Integer,
+    Model,
+    NamespacedName,
+    OwnKind,
+    first_twice,
+)
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.nodecolumns import NodeColumns, NodeTable
@@ -162,8 +172,7 @@ class CapacitySnapshot(Equipment, Observation):
             ("LocalQueue", [local.name for q in self.queues or () for local in q.local_queues]),
             ("Cohort", [c.name for c in self.cohorts]),
         ):
-            if len(set(names)) != len(names):
-                twice = next(name for name in names if names.count(name) > 1)
+            if (twice := first_twice(names)) is not None:
                 raise ValueError(f"{what} {twice} is there twice")
         return self
 

@@ -9,7 +9,8 @@ mistakes hide.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -92,6 +93,12 @@ class Matching:
         if re.fullmatch(self.pattern, value) is None:
             raise ValueError(self.message)
         return value
+
+
+def first_twice(names: Sequence[str]) -> str | None:
+    """The first name that is there twice; None where each is there once. A snapshot has a hundred thousand."""
+    times = Counter(names)
+    return next((name for name in names if times[name] > 1), None)
 
 
 def duration_seconds(value: object) -> int:

@@ -25,6 +25,7 @@ from gitplacer.kinds.fields import (
     Model,
     Price,
     Word,
+    first_twice,
 )
 from gitplacer.kinds.selectors import TaintField
 from gitplacer.model.labels import Requirement
@@ -164,8 +165,7 @@ class Autoscaler(Model):
             ("node type", [t.name for t in self.node_types]),
             ("node pool", [p.name for p in self.node_pools]),
         ):
-            twice = next((name for name in names if names.count(name) > 1), None)
-            if twice:
+            if (twice := first_twice(names)) is not None:
                 raise ValueError(f"{what} {twice} is there twice")
         return self
 

@@ -7,7 +7,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from gitplacer.kinds.dispatch import Dispatch, MultiKueue
-from gitplacer.kinds.fields import Boolean, Copies, DnsLabel, Integer, LabelKey, Model, OwnKind, Period, Price, Seconds
+from gitplacer.kinds.fields import (
+    Boolean,
+    Copies,
+    DnsLabel,
+    Integer,
+    LabelKey,
+    Model,
+    OwnKind,
+    Period,
+    Price,
+    Seconds,
+    first_twice,
+)
 from gitplacer.kinds.scores import ScoreTerm
 from gitplacer.kinds.selectors import ClusterSelector, Metadata, ObjectSelector, Override, TolerationField
 from gitplacer.kinds.spread import TopologySpreads
@@ -201,7 +213,7 @@ class PlacementSettings(Model):
         if (self.type == "Scored") != bool(self.scores):
             raise ValueError("type Scored needs scores" if self.type == "Scored" else "scores is for type Scored")
         titles = [term.title for term in self.scores]
-        twice = next((title for title in titles if titles.count(title) > 1), None)
+        twice = first_twice(titles)
         if twice is not None:
             raise ValueError(f"score {twice} is weighed twice: give it one weight")
         return self

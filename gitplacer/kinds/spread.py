@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gitplacer.kinds.fields import Count, LabelKey, Model
+from gitplacer.kinds.fields import Count, LabelKey, Model, first_twice
 
 
 class TopologySpread(Model):
@@ -39,7 +39,7 @@ class TopologySpread(Model):
 
 def _distinct(value: tuple[TopologySpread, ...]) -> tuple[TopologySpread, ...]:
     keys = [spread.topology_key for spread in value]
-    twice = next((key for key in keys if keys.count(key) > 1), None)
+    twice = first_twice(keys)
     if twice is not None:
         raise ValueError(f"{twice} is there twice: say all about a label in one place")
     return value

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.capacity import Node
-from gitplacer.kinds.fields import Count, DnsLabel, Folder, Glob, Model, Period, Seconds
+from gitplacer.kinds.fields import Count, DnsLabel, Folder, Glob, Model, Period, Seconds, first_twice
 
 
 class ManifestFolders(Model):
@@ -72,7 +72,7 @@ class Standby(Model):
                 "mode Delete needs nodes: a cluster that is gone has no snapshot to tell what it would have"
             )
         names = [node.name for node in self.nodes]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = first_twice(names)
         if twice is not None:
             raise ValueError(f"node {twice} is there twice")
         return self

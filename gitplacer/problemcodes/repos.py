@@ -121,7 +121,8 @@ CODES: Mapping[str, Code] = {
     "CapacityTooLarge": Code(
         "A cluster offers more than can be counted",
         "Amounts are counted in whole units in 63 bits, as Kubernetes does. A sum beyond that is a mistake in a unit, such as "
-        "memory in bytes written with a suffix as well. The cluster takes nothing new.",
+        "memory in bytes written with a suffix as well. No cluster has more than 100,000 nodes or 1,000 groups of machines, nor nodes with more than 200 different "
+        "resources, and each of them takes memory and time. The cluster takes nothing new.",
         "Correct the amounts.",
     ),
     "NodeTypeNotCounted": Code(
