@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from gitplacer.capacity import reading as capacity_reading
 from gitplacer.capacity.reading import Branch, branches_at, opened_branches, read_branches
-from gitplacer.git import believing, reading
+from gitplacer.git import believing, program, reading
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import Unreachable
 from gitplacer.git.reading import Repository
@@ -164,6 +165,28 @@ def test_too_many_files_cost_only_the_cluster_whose_branch_has_them(
         assert nodes("eks", 3, 0).items() <= texts(tree).items()
         assert "gke.yaml" not in texts(tree)
         assert "has more than 9 files" in doubts(tree)["gke"]
+
+
+def test_only_so_much_of_what_a_branch_has_had_is_read(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    for count, minute in ((20, 0), (21, 1), (22, 2), (99, 3)):
+        sent(repo, "capacity/gke", nodes("gke", count, minute), minutes=minute)
+        sizes.append(len(nodes("gke", count, minute)["gke.yaml"]))
+    for most, earlier in ((sum(sizes), 22), (sum(sizes[-2:]), 22), (sum(sizes[-2:]) - 1, None), (1, None)):
+        monkeypatch.setattr(capacity_reading, "_READ_OF_ONE", most)
+        with read(repo, **OWN) as tree:
+            before = {f"earlier/{path}": text for path, text in nodes("gke", 22, 2).items()} if earlier else {}
+            assert texts(tree) == nodes("gke", 99, 3) | before
+
+
+def test_what_else_a_branch_has_had_is_not_looked_at(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {f"other{n}.yaml": "x" for n in range(300)}
+    sent(repo, "capacity/gke", nodes("gke", 20, 0), minutes=0)
+    sent(repo, "capacity/gke", others, minutes=1)
+    sent(repo, "capacity/gke", nodes("gke", 99, 2), minutes=2, removed=tuple(others))
+    monkeypatch.setattr(program, "MAX_OUTPUT", 10_000)
+    with read(repo, **OWN) as tree:
+        assert sorted(tree) == ["earlier/gke.yaml", "gke.yaml"]
 
 
 def missing(place: Path) -> None:

@@ -26,7 +26,7 @@ from gitplacer.git.reading import Repository, moment
 from gitplacer.git.signing import is_signed
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.problems import Rejected
-from gitplacer.source.files import READ_ENDINGS, Aside, Memo
+from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Aside, Memo
 from gitplacer.tree import Changes, Entry, Tree
 
 PLACEHOLDER = "{cluster}"
@@ -35,6 +35,8 @@ PLACEHOLDER = "{cluster}"
 _HEADS = ("refs/remotes/origin/", "refs/heads/")
 """Where branches are; what a clone tracks is there for who has not made the branch his own."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
+_READ_OF_ONE = 2 * MAX_SNAPSHOT
+"""Bytes of the versions of one file that are read: twenty minutes of a cluster whose snapshot is 3 MB and changes with every minute."""
 _LOOKED_BACK = 2000
 """Commits of a branch that are looked at: an hour of thirty clusters that change with every minute."""
 
@@ -197,7 +199,7 @@ class _Read:
             self.doubts[cluster] = self._unsigned(cluster, history[0].commit if history else self._branch.tip)
         if not believable or believable[0].entry is None:
             return
-        sent = [version.entry for version in reversed(believable) if version.entry is not None]
+        sent = self._newest([version.entry for version in reversed(believable) if version.entry is not None])
         self.entries[path] = self._sized(sent[-1], at_tip)
         gists = self._gists(path, sent)
         last = last_believed(gists, self._settings.jumps, self._now)
@@ -210,6 +212,21 @@ class _Read:
             return at_tip
         return entry._replace(size=int(self._repository.git.run("cat-file", "-s", "--end-of-options", entry.oid)))
 
+    def _newest(self, sent: Sequence[Entry]) -> Sequence[Entry]:
+        """As many of the newest as may be read: a branch may have two thousand, each as large as a snapshot can be."""
+        if len(sent) <= _READ_OF_ONE // MAX_SNAPSHOT:
+            return sent
+        oids = [entry.oid for entry in sent]
+        asked = "".join(f"{oid}\n" for oid in oids).encode()
+        told = self._repository.git.run("cat-file", "--batch-check=%(objectsize)", input=asked).splitlines()
+        left, seen = _READ_OF_ONE, set[str]()
+        for number, (oid, size) in enumerate(zip(reversed(oids), reversed(told), strict=True)):
+            left -= int(size) if oid not in seen and size.isdigit() else 0
+            seen.add(oid)
+            if left < 0 and number:
+                return sent[-number:]
+        return sent
+
     def _recent(self, history: Sequence[_Version]) -> list[_Version]:
         """The versions that can be of interest: twice the time that a jump takes to be believed, and the one before."""
         since = history[0].at - timedelta(seconds=2 * self._settings.jumps.believed_after)
@@ -219,9 +236,12 @@ class _Read:
     def _histories(self) -> Mapping[str, list[_Version]]:
         """For each path below the folder the versions that the branch has had of it, newest first."""
         folder = "/".join(part for part in (self._repository.address.folder, self._folder) if part)
+        # What else a cluster puts on its own branch may be much, and says nothing.
+        names = [""] if self._branch.cluster is None else [f"{self._branch.cluster}{ending}" for ending in READ_ENDINGS]
+        wanted = [f":(top,literal){'/'.join(filter(None, (folder, name)))}" for name in names]
         listing = self._repository.git.run(
             "log", f"--max-count={_LOOKED_BACK}", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--no-color", "--no-ext-diff", "--root", "--raw",
-            "--no-abbrev", "-z", "--format=%x00%H %ct", "--end-of-options", self._branch.tip, "--", f":(top,literal){folder}",
+            "--no-abbrev", "-z", "--format=%x00%H %ct", "--end-of-options", self._branch.tip, "--", *wanted,
         )  # fmt: skip
         found: dict[str, list[_Version]] = defaultdict(list)
         commit, at = "", _EPOCH
