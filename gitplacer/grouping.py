@@ -35,6 +35,8 @@ RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
 NO_NAMESPACE = "_cluster"
 """Stands for the namespace in the id of a platform group whose objects have none, or several."""
 
+_TOLD_OF_EACH = 10
+"""Objects that belong with others too, of which a group is told."""
 _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,248}[A-Za-z0-9])?")
 """At most 250 characters: its record is the file `<name>.yaml`, and who cannot check out one file has none (NAME_MAX of Linux is 255)."""
 
@@ -457,7 +459,8 @@ class _Workloads:
     def _needed_by(self, home: Mapping[int, set[int]]) -> dict[int, set[int]]:
         """For each object, the groups that need it, directly or through what they need."""
         needed: dict[int, set[int]] = defaultdict(set)
-        waiting = [(index, leader) for index, leaders in sorted(home.items()) for leader in sorted(leaders)]
+        needing = {index: leaders for index, leaders in home.items() if self._objects[index].facts.needs}
+        waiting = [(index, leader) for index, leaders in sorted(needing.items()) for leader in sorted(leaders)]
         while waiting:
             index, leader = waiting.pop()
             for target in self._links.targets(index, self._objects[index].facts.needs):
@@ -467,16 +470,18 @@ class _Workloads:
         return needed
 
     def _in_two_groups(self, index: int, leaders: set[int]) -> None:
-        item = self._objects[index]
-        names = [self._objects[leader].identity for leader in sorted(leaders)[:2]]
+        item, in_order = self._objects[index], sorted(leaders)
+        names = [self._objects[leader].identity for leader in in_order[:2]]
         problem = item.document.problem(
             "InTwoGroups",
             f"{item.identity} belongs with {names[0]} and with {names[1]}, which are two groups",
             "join them with groupBy in their policy, or split the object",
             path=("metadata", "name"),
         )
-        for leader in leaders:
-            self._problems[leader].append(problem)
+        for leader in in_order:
+            # Thousands of Services may be in thousands of groups: each is told once, and each group is held for some.
+            if leader == in_order[0] or len(self._problems[leader]) < _TOLD_OF_EACH:
+                self._problems[leader].append(problem)
 
     def _group(
         self,

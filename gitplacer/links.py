@@ -8,11 +8,11 @@ and, where a selector names one, by a label and its value.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitplacer.model.workload import Identity
 from gitplacer.source.manifests import SourceObject
-from gitplacer.workloads.facts import Reference
+from gitplacer.workloads.facts import LabelSelector, Reference
 
 RAY_KINDS = ("RayCluster", "RayService", "RayJob")
 """What others refer to comes first."""
@@ -31,6 +31,9 @@ class Links:
         for index, item in enumerate(objects):
             if item.facts.sized:
                 self.sized_in[item.identity.namespace].append(index)
+        self._selected: dict[tuple[str, tuple[LabelSelector, ...]], Sequence[int]] = {}
+        """What was found for selectors in a namespace: many may have the same."""
+        self._pod_labels: dict[int, Sequence[Mapping[str, str]]] = {}
         self._labelled: dict[tuple[str, str, str], set[int]] = defaultdict(set)
         for namespace, indexes in self.sized_in.items():
             for index in indexes:
@@ -60,22 +63,30 @@ class Links:
                     return [self._by_identity[identity]]
         return []
 
-    def selected(self, index: int) -> list[int]:
+    def selected(self, index: int) -> Sequence[int]:
         """The sized objects some of whose pods an object selects."""
         item = self._objects[index]
         namespace = item.identity.namespace
-        found = []
-        for selector in item.facts.selects:
+        key = namespace, item.facts.selects
+        if key not in self._selected:
+            self._selected[key] = list(self._selected_by(*key))
+        return self._selected[key]
+
+    def _labels_of(self, index: int) -> Sequence[Mapping[str, str]]:
+        """Those of the pods of an object."""
+        if index not in self._pod_labels:
+            self._pod_labels[index] = [dict(pods.labels) for pods in self._objects[index].facts.pods]
+        return self._pod_labels[index]
+
+    def _selected_by(self, namespace: str, selectors: Iterable[LabelSelector]) -> Iterator[int]:
+        for selector in selectors:
             exact = next((r for r in selector if r.operator == "In" and len(r.values) == 1), None)
             possible = self.sized_in[namespace]
             if exact is not None:
                 possible = sorted(self._labelled.get((namespace, exact.key, exact.values[0]), ()))
-            found += [
-                target
-                for target in possible
-                if any(all(r.matches(dict(p.labels)) for r in selector) for p in self._objects[target].facts.pods)
-            ]
-        return found
+            for target in possible:
+                if any(all(r.matches(labels) for r in selector) for labels in self._labels_of(target)):
+                    yield target
 
 
 def _made(item: SourceObject, made: Reference) -> Identity:

@@ -201,6 +201,19 @@ def test_two_groups_of_one_id_are_held_and_both_are_named() -> None:
     assert "Deployment x/same" in problem.message
 
 
+def test_of_many_services_of_many_groups_each_is_told_once_and_each_group_of_some() -> None:
+    apps = [deployment(f"app{n}") for n in range(15)]
+    services = [service(f"s{n}", "{tier: web}") for n in range(30)]
+    story = Story.of(*BOTH, ANYWHERE, *apps, *services, capacity=ROOM)
+    for path, text in story.source.items():
+        story.source[path] = text.replace("{labels: {app: ", "{labels: {tier: web, app: ")
+    done = story.run()
+    assert set(outcome(done).values()) == {"Hold  HasProblems"}
+    assert sorted(p.message.split()[1] for p in done.problems) == sorted(f"x/s{n}" for n in range(30))
+    told = sorted(len(group.problems) for group in done.snapshot.groups.values())
+    assert told == [10] * 14 + [30]
+
+
 def labelled(label: str, name: str) -> dict[str, str]:
     text = deployment(name)[f"workloads/x/{name}.yaml"]
     return {f"workloads/x/{name}.yaml": text.replace("metadata: {", f"metadata: {{labels: {{part: {label}}}, ", 1)}
