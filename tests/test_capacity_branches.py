@@ -189,6 +189,21 @@ def test_what_else_a_branch_has_had_is_not_looked_at(repo: Path, monkeypatch: py
         assert sorted(tree) == ["earlier/gke.yaml", "gke.yaml"]
 
 
+def test_a_branch_without_the_folder_of_the_source_costs_only_its_cluster(tmp_path: Path) -> None:
+    git("init", "-q", "-b", "main", "clone", cwd=tmp_path)
+    sent(
+        tmp_path / "clone",
+        "capacity/eks",
+        {f"fleet/{path}": text for path, text in nodes("eks", 3, 0).items()},
+        minutes=0,
+    )
+    sent(tmp_path / "clone", "capacity/gke", nodes("gke", 3, 0), minutes=0)
+    (tmp_path / "clone" / "fleet").mkdir()
+    with read(tmp_path / "clone" / "fleet", **OWN) as tree:
+        assert sorted(tree) == ["doubted/gke.txt", "eks.yaml"]
+        assert "there is no folder fleet in " in doubts(tree)["gke"]
+
+
 def missing(place: Path) -> None:
     place.unlink()
 
