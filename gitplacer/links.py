@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gitplacer.model.podrules import COUNTED, may_match
 from gitplacer.model.workload import Identity
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import LabelSelector, Reference
@@ -83,9 +84,10 @@ class Links:
             exact = next((r for r in selector if r.operator == "In" and len(r.values) == 1), None)
             possible = self.sized_in[namespace]
             if exact is not None:
-                possible = sorted(self._labelled.get((namespace, exact.key, exact.values[0]), ()))
+                values = (exact.values[0], *COUNTED)
+                possible = sorted({t for v in values for t in self._labelled.get((namespace, exact.key, v), ())})
             for target in possible:
-                if any(all(r.matches(labels) for r in selector) for labels in self._labels_of(target)):
+                if any(may_match(selector, labels) for labels in self._labels_of(target)):
                     yield target
 
 

@@ -33,6 +33,8 @@ from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 
 NEWEST_KUBERAY = (1, 7)
 """The newest minor version whose feature gates we know. A later one may have a gate on that was off so far."""
+_INDEXING = Demand("labels that count replicas", since=(1, 5), gate="RayMultiHostIndexing", on_since=(1, 6))
+"""KubeRay gives workers labels by which their replicas, and hosts of these, are told apart."""
 
 Reach = tuple[tuple[NodeTerm, ...], ...]
 """Nodes: of each of these, one of the terms must hold."""
@@ -144,6 +146,7 @@ class ClusterProfile:
             zero_downtime=kuberay.zero_downtime is not False,
             container_defaults=defaults,
             runtime_classes=self._runtime_classes,
+            counts_replicas=not self._before(_INDEXING.since) and not self._gated_off(_INDEXING),
         )
 
     @cached_property

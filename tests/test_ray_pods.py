@@ -11,6 +11,7 @@ import yaml
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
 from gitplacer.formats import FORMATS, Options
+from gitplacer.placement.onlookers import Onlookers
 from tests.dumps import Json, a_pod, machine, said
 from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, outcome, snapshot
 
@@ -28,10 +29,17 @@ def template(pod: str = "", container: str = "") -> Json:
 
 
 def app(
-    kind: str, head: Json, worker: Json, workers: int, name: str = "x", namespace: str = "ray", **more: Any
+    kind: str,
+    head: Json,
+    worker: Json,
+    workers: int,
+    name: str = "x",
+    namespace: str = "ray",
+    hosts: int = 1,
+    **more: Any,
 ) -> Json:
-    """A Ray object with one worker group; `more` goes to the spec around its Ray cluster."""
-    group = {"groupName": "g", "replicas": workers, "template": worker}
+    """A Ray object with one worker group, of so many replicas; `more` goes to the spec around its Ray cluster."""
+    group = {"groupName": "g", "replicas": workers, "numOfHosts": hosts, "template": worker}
     cluster = {"headGroupSpec": {"template": head}, "workerGroupSpecs": [group]}
     around = {
         "RayCluster": cluster,
@@ -47,7 +55,7 @@ def facts(value: Json) -> workloads.ObjectFacts:
     data = json.dumps(value).encode()
     [document] = parse(data).documents
     found, problems = workloads.read(Document("x.yaml", document, 0, lambda: data))
-    assert problems == []
+    assert [problem.code for problem in problems if problem.code != "NotCounted"] == []
     return found
 
 
@@ -265,7 +273,7 @@ def test_a_plan_takes_the_clusters_of_namesakes_for_different_ones(more: str, ou
 
 
 def test_nobody_is_shown_the_value_that_stands_for_a_name() -> None:
-    pods = apart(there(CLUSTER), f", matchLabelKeys: [{IDENTIFIER}]")
+    pods = apart(there(CLUSTER), f", matchLabelKeys: [{IDENTIFIER}, {INDEX}]")
     value = app("RayService", pods, pods, 2)
     story = Story.of(cluster("c"), ANYWHERE, written(value, "a"), capacity=snapshot("c", "n1 8 32Gi", "n2 8 32Gi"))
     done = story.run()
@@ -275,4 +283,131 @@ def test_nobody_is_shown_the_value_that_stands_for_a_name() -> None:
         *(str(step.message) for step in done.steps),
     ]
     files = [done.tree.read(path).decode() for path in done.tree]
-    assert not [text for text in (*shown, *files) if "????" in text]
+    assert not [text for text in (*shown, *files) if "????" in text or "<replica>" in text]
+
+
+# -- the labels that count replicas and their hosts -------------------------------------------------------------------
+
+INDEX, REPLICA, HOST_INDEX = (
+    "ray.io/worker-group-replica-index",
+    "ray.io/worker-group-replica-name",
+    "ray.io/replica-host-index",
+)
+RACK = "topologyKey: rack"
+GROUPED = there("ray.io/group", "In", "g")
+
+
+def near(more: str) -> str:
+    """Affinity, rack by rack, to workers of the group."""
+    selector = f"labelSelector: {{matchExpressions: [{{{GROUPED}}}]}}"
+    return f"requiredDuringSchedulingIgnoredDuringExecution: [{{{RACK}, {selector}, {more}}}]"
+
+
+RACK_OF_ITS_OWN = template(
+    "nodeSelector: {pool: w}, "
+    f"affinity: {{podAffinity: {{{near(f'matchLabelKeys: [{REPLICA}]')}}}, "
+    f"podAntiAffinity: {{{near(f'mismatchLabelKeys: [{REPLICA}]')}}}}}, "
+)
+"""The hosts of a replica are together, and those of others elsewhere."""
+
+REPLICAS = pytest.mark.parametrize(
+    ("pods", "replicas", "hosts", "nodes", "answer"),
+    [
+        (apart(there(INDEX)), 2, 1, 1, "PodAffinity"),
+        (apart(there(INDEX)), 2, 1, 2, "Fits"),
+        (apart(there(INDEX, "In", '"0"')), 2, 1, 1, "PodAffinity"),  # the first keeps the second away
+        (apart(there(INDEX, "In", '"7"')), 2, 1, 1, "Fits"),
+        (apart(GROUPED, f", matchLabelKeys: [{INDEX}]"), 2, 1, 1, "Fits"),
+        (apart(GROUPED, f", mismatchLabelKeys: [{INDEX}]"), 2, 1, 1, "PodAffinity"),
+        (apart(there(REPLICA)), 2, 1, 1, "Fits"),  # of one host: there is no such label
+        (apart(there(REPLICA)), 1, 2, 1, "PodAffinity"),
+        (apart(GROUPED, f", matchLabelKeys: [{REPLICA}]"), 1, 2, 1, "PodAffinity"),
+        (apart(GROUPED, f", matchLabelKeys: [{REPLICA}]"), 2, 2, 2, "Fits"),
+        (apart(GROUPED, f", mismatchLabelKeys: [{REPLICA}]"), 1, 2, 1, "Fits"),
+        (apart(there(HOST_INDEX, "In", '"0"'), f", matchLabelKeys: [{HOST_INDEX}]"), 2, 2, 1, "PodAffinity"),
+        (apart(GROUPED, f", matchLabelKeys: [{HOST_INDEX}]"), 2, 2, 2, "Fits"),
+    ],
+)
+
+
+@KINDS
+@REPLICAS
+def test_workers_have_the_labels_of_their_replicas(
+    kind: str, pods: Json, replicas: int, hosts: int, nodes: int, answer: str
+) -> None:
+    value = app(kind, template(), pods, replicas, hosts=hosts, submissionMode="HTTPMode")
+    assert said([value], *(A, B)[:nodes], NAMESPACE).removeprefix("No ") == answer
+
+
+@pytest.mark.parametrize("kind", ["RayCluster", "RayService"])
+@REPLICAS
+def test_a_plan_knows_the_labels_of_replicas(
+    kind: str, pods: Json, replicas: int, hosts: int, nodes: int, answer: str
+) -> None:
+    value = written(app(kind, template(), pods, replicas, hosts=hosts), "a")
+    story = Story.of(cluster("c"), ANYWHERE, value, capacity=snapshot("c", *("n1 8 32Gi", "n2 8 32Gi")[:nodes]))
+    assert [c.finding.code for c in decisions(story.run())["a/x"].candidates] == [answer]
+
+
+@pytest.mark.parametrize(
+    ("racks", "answer"),
+    [("aabb", "Fits"), ("aab", "No"), ("aabc", "No"), ("aaab", "No"), ("aaaabb", "Fits")],
+)
+def test_each_replica_can_be_given_a_rack_of_its_own(racks: str, answer: str) -> None:
+    """Two replicas of two hosts, each on a node of its own, and a head that is on none of these."""
+    value = app(
+        "RayJob", template("nodeSelector: {rack: head}, "), RACK_OF_ITS_OWN, 2, hosts=2, submissionMode="HTTPMode"
+    )
+    nodes = [machine(f"n{i}", cpu="1500m", pool="w", rack=rack) for i, rack in enumerate(racks)]
+    assert said([value], *nodes, machine("h", rack="head"), NAMESPACE).partition(" ")[0] == answer
+    labels = [f"n{i} 1500m 32Gi|, labels: {{pool: w, rack: {rack}}}" for i, rack in enumerate(racks)]
+    capacity = snapshot("c", *labels, "h 8 32Gi|, labels: {rack: head}")
+    story = Story.of(cluster("c"), ANYWHERE, written(value, "a"), capacity=capacity)
+    assert outcome(story.run())["a/x"].startswith("Place c" if answer == "Fits" else "Wait")
+
+
+@pytest.mark.parametrize(
+    ("kuberay", "answer"),
+    [
+        ("{}", "PodAffinity"),
+        ("{version: 1.6.0}", "PodAffinity"),
+        ("{version: 1.6.0, featureGates: {RayMultiHostIndexing: false}}", "Fits"),
+        ("{version: 1.5.0}", "Fits"),
+        ("{version: 1.5.0, featureGates: {RayMultiHostIndexing: true}}", "PodAffinity"),
+        ("{version: 1.4.0, featureGates: {AllAlpha: true}}", "Fits"),
+    ],
+)
+def test_pods_have_the_labels_of_replicas_where_their_kuberay_gives_them(kuberay: str, answer: str) -> None:
+    value = written(app("RayCluster", template(), apart(there(REPLICA)), 1, hosts=2), "a")
+    there_is = cluster("c", profile=f"{{kuberay: {kuberay}}}")
+    story = Story.of(there_is, ANYWHERE, value, capacity=snapshot("c", "n1 8 32Gi"))
+    assert [c.finding.code for c in decisions(story.run())["a/x"].candidates] == [answer]
+
+
+def test_labels_of_replicas_that_no_rule_names_make_no_difference() -> None:
+    """Two gangs that are equal otherwise are one to a pass, and a pod of theirs is tried once, not each by itself."""
+    looked_at = Onlookers([facts(app("RayCluster", template(), apart(there(CLUSTER)), 3, hosts=2)).gang], [])
+    [_, workers] = looked_at.seen(facts(app("RayCluster", template(), template(), 3, hosts=2)).gang, "a")
+    assert CLUSTER in dict(workers.labels) and not {INDEX, REPLICA, HOST_INDEX} & dict(workers.labels).keys()
+
+
+@pytest.mark.parametrize(
+    ("selector", "joined"),
+    [
+        ('{ray.io/replica-host-index: "0"}', True),
+        ('{ray.io/cluster: x, ray.io/worker-group-replica-index: "1"}', True),
+        ('{ray.io/cluster: y, ray.io/worker-group-replica-index: "1"}', False),
+        ("{ray.io/replica-host-index: first}", False),
+        ("{ray.io/worker-group-replica-name: g-abcde}", False),  # KubeRay makes it up
+    ],
+)
+def test_a_service_of_some_hosts_goes_with_them(selector: str, joined: bool) -> None:
+    value = written(app("RayCluster", template(), template(), 2, hosts=2), "a")
+    service = (
+        f"apiVersion: v1\nkind: Service\nmetadata: {{name: s}}\nspec: {{selector: {selector}, ports: [{{port: 80}}]}}\n"
+    )
+    story = Story.of(
+        cluster("c"), ANYWHERE, value, {"workloads/a/s.yaml": service}, capacity=snapshot("c", "n1 8 32Gi")
+    )
+    done = story.run()
+    assert any(path.endswith("/s.yaml") for path in done.tree) == joined

@@ -7,7 +7,7 @@ pods of many apps can share what was written, that is filled in late: `of` gives
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 
 from gitplacer.model.labels import Labels, Requirement
@@ -122,6 +122,58 @@ def untold(kind: str, name: str) -> str:
     about pods like the own or unlike them, are right without knowing it.
     """
     return f"{kind}{_SOMEWHERE}{name}-?????"
+
+
+_REPLICA, _HOST = " <replica>", " <host>"
+
+COUNTED = EACH_REPLICA, EACH_HOST = f"0{_REPLICA}", f"0{_HOST}"
+"""The values of labels that count the replicas of a set of pods, and the hosts of a replica, from 0."""
+
+
+def each_replica(name: str) -> str:
+    """The value of a label that is a name which a controller makes up for each replica of a set of pods."""
+    return f"{name}{_REPLICA}"
+
+
+def varies(value: str) -> bool:
+    """Whether it stands for a value that each replica, or each host of one, has for itself."""
+    return _REPLICA in value or _HOST in value
+
+
+def vary(labels: LabelPairs) -> bool:
+    """Whether some of the labels of a set of pods vary within it."""
+    return any(varies(value) for _, value in labels)
+
+
+def kinship(labels: LabelPairs, hosts: int) -> int:
+    """How many pods in a row have the same labels, where so many `hosts` are one replica; 0 for all of them."""
+    values = [value for _, value in labels if varies(value)]
+    return (1 if EACH_HOST in values else hosts) if values else 0
+
+
+def of_one(labels: LabelPairs, number: int, hosts: int) -> LabelPairs:
+    """The labels of the pod of a set that has this number from 0, where so many `hosts` in a row are one replica."""
+    if not vary(labels):
+        return labels
+    counted = {EACH_REPLICA: str(number // hosts), EACH_HOST: str(number % hosts)}
+    return tuple((key, counted.get(value) or value.replace(_REPLICA, f" {number // hosts}")) for key, value in labels)
+
+
+def may_match(requirements: Iterable[Requirement], labels: Labels) -> bool:
+    """Whether a pod of a set with these labels may be what all requirements are about, where some of them vary within it."""
+    return all(r.matches(labels) or (r.operator == "In" and _is_counted(labels, r)) for r in requirements)
+
+
+def _is_counted(labels: Labels, asked: Requirement) -> bool:
+    counts = labels.get(asked.key) in COUNTED
+    return counts and any(value.isascii() and value.isdecimal() for value in asked.values)
+
+
+def alike(labels: LabelPairs, looked_at: Container[str]) -> LabelPairs:
+    """The labels without those that vary within a set of pods and that nobody looks at."""
+    if all(key in looked_at or not varies(value) for key, value in labels):
+        return labels
+    return tuple((key, value) for key, value in labels if key in looked_at or not varies(value))
 
 
 def in_namespace(labels: LabelPairs, namespace: str) -> LabelPairs:

@@ -13,17 +13,24 @@ from dataclasses import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.nodecolumns import NodeColumns
-from gitplacer.model.podrules import LabelPairs, PodTerm, Selector, in_namespace
-from gitplacer.model.workload import Gang, PodSet
+from gitplacer.model.podrules import LabelPairs, PodTerm, Selector, SpreadConstraint, alike, in_namespace, varies
+from gitplacer.model.workload import Gang, PodSet, PodShape
 
 
 class Onlookers:
     """The selectors of spread constraints, pod affinity and anti-affinity, of gangs and of what runs."""
 
     def __init__(self, gangs: Iterable[Gang], snapshots: Iterable[CapacitySnapshot]) -> None:
-        found = {s for gang in gangs for pods in gang for s in _selectors(pods)}
+        shapes: set[PodShape] = set()
+        found: set[Selector] = set()
+        for pods in (pods for gang in gangs for pods in gang if pods.shape.looks_at_pods):
+            shapes.add(pods.shape)
+            found.update(_selectors(pods))
         listed = (pods for s in snapshots for pods in NodeColumns.of(s.nodes).pods.values())
         found |= {term.selector for pods in listed for pod in pods for term in pod.terms()}
+        self._keys = {requirement.key for selector in found for requirement in selector.requirements or ()}
+        self._keys.update(key for shape in shapes for rule in _rules(shape) for key in _keys(rule))
+        """The labels that some rule names."""
         self._by_label: dict[tuple[str, str], list[Selector]] = defaultdict(list)
         self._others: list[Selector] = []
         for selector in found:
@@ -46,24 +53,33 @@ class Onlookers:
 
     def _seen(self, pods: PodSet, namespace: str) -> PodSet:
         if self._any and (self._everyone or pods.shape.looks_at_pods or self._sees(pods.labels)):
-            return replace(pods, namespace=namespace, labels=in_namespace(pods.labels, namespace))
+            return replace(pods, namespace=namespace, labels=in_namespace(alike(pods.labels, self._keys), namespace))
         return replace(pods, namespace="", labels=()) if pods.labels or pods.namespace else pods
 
     def _sees(self, labels: LabelPairs) -> bool:
         own = dict(labels)
+        if any(key in self._keys and varies(value) for key, value in labels):
+            return True  # a rule may be about some of them, whatever it says of the others
         filed = (selector for pair in labels for selector in self._by_label.get(pair, ()))
         return any(selector.matches(own) for selector in filed) or any(s.matches(own) for s in self._others)
 
 
 def _selectors(pods: PodSet) -> Iterator[Selector]:
-    shape = pods.shape
-    if shape.looks_at_pods:
-        yield from (constraint.of(pods.labels).selector for constraint in shape.spread)
-        terms: tuple[PodTerm, ...] = (
-            *shape.pod_affinity,
-            *shape.pod_anti_affinity,
-            *(t for _, t in shape.preferred_pods),
-        )
+    for rule in _rules(pods.shape):
+        if isinstance(rule, SpreadConstraint):
+            yield rule.of(pods.labels).selector
+            continue
         # Whom `mismatchLabelKeys` leave out is not known before namespaces are: a cluster of the same name elsewhere is another.
-        told = (replace(term, mismatch_keys=()) if term.mismatch_keys else term for term in terms)
-        yield from (term.of("", pods.labels).selector for term in told)
+        told = replace(rule, mismatch_keys=()) if rule.mismatch_keys else rule
+        yield told.of("", pods.labels).selector
+
+
+def _rules(shape: PodShape) -> tuple[SpreadConstraint | PodTerm, ...]:
+    """All that pods of a shape say about other pods."""
+    preferred = (term for _, term in shape.preferred_pods)
+    return (*shape.spread, *shape.pod_affinity, *shape.pod_anti_affinity, *preferred)
+
+
+def _keys(rule: SpreadConstraint | PodTerm) -> tuple[str, ...]:
+    """The labels of its own pod that a rule names."""
+    return rule.match_keys if isinstance(rule, SpreadConstraint) else (*rule.match_keys, *rule.mismatch_keys)

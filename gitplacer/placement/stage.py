@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from gitplacer.model.decision import Reason, Tally
-from gitplacer.model.podrules import LabelPairs
+from gitplacer.model.podrules import LabelPairs, kinship, vary
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.placement.arrivals import Arrivals, Table
@@ -163,9 +163,13 @@ class Stage:
         return pods.shape.minds_others or bool(slice_key(pods, self._slice_topology))
 
     def _sorts(self, sets: Collection[PodSet]) -> int:
-        """How many sorts of pods there are: each slice is one of its own."""
-        sliced = (pods.count // pods.slice_size for pods in sets if slice_key(pods, self._slice_topology))
-        return len(sets) + sum(sliced)
+        """How many sorts of pods there are: each slice is one of its own, and so is what labels that a rule looks at tell apart."""
+        told_apart = (
+            pods.count // (kinship(pods.labels, pods.slice_size) or pods.slice_size)
+            for pods in sets
+            if vary(pods.labels) or slice_key(pods, self._slice_topology)
+        )
+        return len(sets) + sum(told_apart)
 
     def proves(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> bool:
         """
@@ -264,7 +268,7 @@ class Stage:
         one, many times.
         """
         topology = slice_key(pods, self._slice_topology)
-        if topology or pods.claims:  # which are told by names, such as no pod of a cluster has
+        if topology or pods.claims or vary(pods.labels):  # which are told by names, such as no pod of a cluster has
             return list(expanded(pods, lambda i: f"#{first}.{i}", topology))
         key = pods.shape, pods.namespace, pods.labels
         example = self._examples.get(key)

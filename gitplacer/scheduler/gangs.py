@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gitplacer.model.labels import Requirement
-from gitplacer.model.podrules import PodTerm, Selector
+from gitplacer.model.podrules import PodTerm, Selector, of_one
 from gitplacer.model.workload import Claim, PodSet, PodShape
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.reading import numbered
@@ -32,13 +32,17 @@ def slice_key(pods: PodSet, configured: str) -> str:
 
 
 def expanded(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> Iterator[Pod]:
-    """The pods of a set one by one; with a topology those of a slice have to share a domain of it."""
+    """
+    The pods of a set one by one, each with its own value of labels that vary; with a topology those of a slice have to share a domain
+    of it.
+    """
     for i in range(pods.count):
+        labels = of_one(pods.labels, i, pods.slice_size)
         if not slice_topology:
-            yield Pod.of(pods.shape, name(i), pods.namespace, pods.labels, claims=_claims(pods, name(i), i))
+            yield Pod.of(pods.shape, name(i), pods.namespace, labels, claims=_claims(pods, name(i), i))
             continue
         number = f"{name(0)}.{i // pods.slice_size}"
-        labels = tuple(sorted((*pods.labels, (SLICE_LABEL, number))))
+        labels = tuple(sorted((*labels, (SLICE_LABEL, number))))
         shape, claims = _in_slice(pods.shape, slice_topology, number), _claims(pods, name(i), i)
         yield Pod.of(shape, name(i), pods.namespace, labels, claims=claims)
 

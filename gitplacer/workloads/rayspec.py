@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.model.podrules import untold
+from gitplacer.model.podrules import EACH_HOST, EACH_REPLICA, each_replica, untold
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Claim, Named
 from gitplacer.problems import Severity
@@ -69,6 +69,7 @@ ADDED_PORTS = (("metrics", METRICS_PORT),)
 """What KubeRay adds to the Ray container of every pod. On the host's network it is a port of the node, so that no two share one."""
 BY_OPERATOR = "the operator's configuration adds it"
 _BOUNDS = ("minReplicas", "maxReplicas")
+_NO_LABELS: Mapping[str, str] = {}
 
 
 def cluster_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
@@ -139,16 +140,19 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
     v1 = is_v1(root)
     everywhere, first_init = _injected_everywhere(spec) if v1 else ((), ())
     autoscaling = spec.boolean("enableInTreeAutoscaling")
-    cluster_name = added.cluster_name or untold(root.text("kind"), root.mapping("metadata").text("name"))
+    made_up = untold(root.text("kind"), root.mapping("metadata").text("name"))
+    cluster_name = added.cluster_name or made_up
     roles: list[Role] = []
     pods: list[PodLabels] = []
     templates: list[PodTemplate] = []
 
-    def add(group: Cursor, role: str, injected: Injected, labels: dict[str, str]) -> PodTemplate:
+    def add(
+        group: Cursor, role: str, injected: Injected, labels: dict[str, str], more: Mapping[str, str] = _NO_LABELS
+    ) -> PodTemplate:
         template = podtemplate.read(group, "template", around, injected)
         templates.append(template)
         own = {**template.labels, **(group.labels("labels") if v1 else {})}
-        pods.append(PodLabels(role, _ray_labels(own, labels, cluster_name, serves=added.serves)))
+        pods.append(PodLabels(role, _ray_labels(own, labels, cluster_name, more, serves=added.serves)))
         return template
 
     head = required(spec, "headGroupSpec")
@@ -173,8 +177,9 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
     names: set[str] = set()
     for group in spec.items("workerGroupSpecs"):
         name = _group_name(group, names)
-        template = add(group, f"worker/{name}", injected, {"node-type": "worker", "group": name})
         size = _size(group, v1)
+        counted_by = _replica_labels(made_up, name, size.hosts) if around.counts_replicas else _NO_LABELS
+        template = add(group, f"worker/{name}", injected, {"node-type": "worker", "group": name}, counted_by)
         if size.hosts > 1 and size.count and not template.shape.requests.get(TPU):
             group.report(
                 "NotCounted",
@@ -318,10 +323,10 @@ def _injected_everywhere(spec: Cursor) -> tuple[tuple[Part, ...], tuple[Part, ..
 
 
 def _ray_labels(
-    own: Mapping[str, str], fixed: Mapping[str, str], cluster_name: str, *, serves: bool
+    own: Mapping[str, str], fixed: Mapping[str, str], cluster_name: str, more: Mapping[str, str], *, serves: bool
 ) -> tuple[tuple[str, str], ...]:
     """
-    KubeRay's labels give way to the user's, except node type, group and cluster.
+    KubeRay's labels give way to the user's, except node type, group, cluster and those of a replica (`more`).
 
     Where KubeRay makes up the cluster's name, pods have these labels all the same, with a value that stands for it. The old and the
     new cluster of a RayService that is updated have names of their own in truth. Here they have one: what is reserved for an update
@@ -334,7 +339,20 @@ def _ray_labels(
     labels |= own
     labels |= {f"ray.io/{key}": value for key, value in fixed.items()}
     labels["ray.io/cluster"] = cluster_name
+    labels |= more
     return tuple(sorted(labels.items()))
+
+
+def _replica_labels(owner: str, group: str, hosts: int) -> dict[str, str]:
+    """
+    What tells the replicas of a worker group apart, and the hosts of each where there are several. KubeRay counts both from 0,
+    and makes up a name for each replica of several hosts, which no other has in any namespace.
+    """
+    labels = {"ray.io/worker-group-replica-index": EACH_REPLICA}
+    if hosts > 1:
+        labels["ray.io/worker-group-replica-name"] = each_replica(f"{owner} {group}")
+        labels["ray.io/replica-host-index"] = EACH_HOST
+    return labels
 
 
 # -- what it needs ------------------------------------------------------------------------------------------------

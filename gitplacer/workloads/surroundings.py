@@ -35,6 +35,7 @@ class Surroundings:
     the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
     Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
+    `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
     """
 
     kuberay: tuple[int, ...] = ()
@@ -45,6 +46,7 @@ class Surroundings:
     container_defaults: Resources = NOTHING
     runtime_classes: tuple[RuntimeClass, ...] = ()
     claims: tuple[tuple[str, Resources], ...] | None = None
+    counts_replicas: bool = True
 
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
