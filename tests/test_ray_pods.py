@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from gitplacer.documents import Document, parse
 from gitplacer.formats import FORMATS, Options
 from gitplacer.placement.onlookers import Onlookers
 from tests.dumps import Json, a_pod, machine, said
-from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, outcome, snapshot
+from tests.stories import ANYWHERE, PRIVILEGED, START, Story, cluster, decisions, outcome, policy, snapshot
 
 NAMESPACE: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ray"}}
 A, B = machine("a"), machine("b")
@@ -411,3 +412,75 @@ def test_a_service_of_some_hosts_goes_with_them(selector: str, joined: bool) -> 
     )
     done = story.run()
     assert any(path.endswith("/s.yaml") for path in done.tree) == joined
+
+
+# -- two Ray clusters of one RayService -------------------------------------------------------------------------------
+
+TWO_CLUSTERS = pytest.mark.parametrize(
+    ("rule", "nodes", "fits"),
+    [
+        # From those of its own cluster, which are one on each node: two clusters need no more nodes than one.
+        (f", matchLabelKeys: [{CLUSTER}]", 1, False),
+        (f", matchLabelKeys: [{CLUSTER}]", 2, True),
+        (f", matchLabelKeys: [{IDENTIFIER}]", 1, True),
+        # From those of other clusters: the second needs a node that the first is not on, wherever its two pods are.
+        (f", mismatchLabelKeys: [{CLUSTER}]", 1, False),
+        (f", mismatchLabelKeys: [{CLUSTER}]", 3, True),
+        # From any.
+        ("", 3, False),
+        ("", 4, True),
+    ],
+)
+
+
+@TWO_CLUSTERS
+@pytest.mark.parametrize("how", ["before the merge", "from the start"])
+def test_the_old_and_the_new_cluster_of_a_rayservice_have_names_of_their_own(
+    rule: str, nodes: int, fits: bool, how: str
+) -> None:
+    """A head and a worker, and while it is updated two of each."""
+    pods = apart(there(CLUSTER), rule)
+    value = written(app("RayService", pods, pods, 1), "a")
+    [path] = value
+    capacity = snapshot("c", *(f"n{i} 8 32Gi" for i in range(nodes)))
+    if how == "from the start":
+        policies = policy("p", "select: {}\nupdate: {reservePeak: true}")
+        [place] = [decisions(Story.of(cluster("c"), policies, value, capacity=capacity).run())["a/x"]]
+        assert bool(place.after) == fits
+        return
+    there_is_room = snapshot("c", *(f"n{i} 8 32Gi" for i in range(4)))
+    story = Story.of(cluster("c"), ANYWHERE, value, capacity=there_is_room)
+    assert outcome(story.run())["a/x"] == "Place c Fits"
+    shown = [f"{{role: {role}, node: n{min(i, nodes - 1)}, requests: {{cpu: {cpu}}}}}"
+             for i, (role, cpu) in enumerate((("head", "1"), ("worker/g", "1")))]  # fmt: skip
+    story.capacity = snapshot(
+        "c", *(f"n{i} 8 32Gi" for i in range(nodes)), at=START + timedelta(minutes=10),
+        more=f"groups: [{{name: a/x, phase: Running, ready: true, pods: [{', '.join(shown)}]}}]\n",
+    )  # fmt: skip
+    story.now = START + timedelta(minutes=11)
+    story.source[path] = story.source[path].replace("image: x", "image: x:2")
+    assert outcome(story.run())["a/x"] == ("Update c UpgradeFits" if fits else "Update c UpgradeDoesNotFit")
+
+
+def test_what_is_shown_beyond_the_old_cluster_is_of_the_new_one() -> None:
+    """Its last worker may be where its head is, so that it does not wait, and others may come to what is free."""
+    pods = apart(there(CLUSTER), f", mismatchLabelKeys: [{CLUSTER}]")
+    value = written(app("RayService", pods, pods, 1), "a")
+    [path] = value
+    nodes = "n0 8 32Gi", "n1 8 32Gi"
+
+    def shows(minutes: int, *pods: str) -> dict[str, str]:
+        listed = ", ".join(f'{{role: {each}, requests: {{cpu: "1", memory: 1Gi}}}}' for each in pods)
+        more = f"groups: [{{name: a/x, phase: Running, ready: true, pods: [{listed}]}}]\n"
+        return snapshot("c", *nodes, at=START + timedelta(minutes=minutes), more=more)
+
+    story = Story.of(cluster("c"), ANYWHERE, value, capacity=snapshot("c", *nodes))
+    story.run()
+    old = "head, node: n0", "worker/g, node: n0"
+    story.capacity, story.now = shows(10, *old), START + timedelta(minutes=11)
+    story.source[path] = story.source[path].replace("image: x", "image: x:2")
+    assert outcome(story.run())["a/x"] == "Update c UpgradeFits"
+    pending = 'worker/g, pendingSince: "2026-01-02T03:20:00Z"'
+    story.capacity, story.now = shows(20, *old, "head, node: n1", pending), START + timedelta(minutes=21)
+    story.source |= written(app("RayCluster", template(), template(), 0, name="z"), "b")
+    assert outcome(story.run()) == {"a/x": "Keep c Kept", "b/z": "Place c Fits"}

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from gitplacer.kinds.capacity import RunningGroup
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import PodTerm, Selector, SpreadConstraint, in_namespace, untold
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.updating import How, as_it_runs, named_roles, pods_beside
-from gitplacer.workloads.facts import ObjectFacts, Role
+from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role
 
 SMALL, LARGE = PodShape(Resources({"cpu": 1000})), PodShape(Resources({"cpu": 2000}))
 
@@ -68,3 +70,51 @@ def test_a_policy_that_wants_room_for_fewer_asks_for_fewer_beside() -> None:
     new = service(4, 4)
     autoscaling = new.but(roles=tuple(replace(role, shrinks=role.name != "head") for role in new.roles))
     assert dict(named_roles(pods_beside(How.NEW_CLUSTER, running(4), autoscaling, "Minimum"))) == {"head": 1}
+
+
+def labelled(facts: ObjectFacts) -> ObjectFacts:
+    labels = (("ray.io/cluster", untold("RayService", "app")),)
+    return facts.but(pods=tuple(PodLabels(role.name, labels) for role in facts.roles))
+
+
+@pytest.mark.parametrize("how", [How.NEW_CLUSTER, How.IN_STEPS])
+def test_a_second_ray_cluster_has_a_name_of_its_own(how: How) -> None:
+    new = labelled(service(4, 1))
+    old, beside = new.gang, pods_beside(how, new.gang, new, "Desired")
+    assert {pods.labels for pods in old}.isdisjoint(pods.labels for pods in beside)
+    assert all(in_namespace(pods.labels, "x") != pods.labels for pods in beside)
+
+
+def test_pods_that_come_one_after_another_for_others_are_of_the_same_object() -> None:
+    new = labelled(service(4, 1))
+    assert {pods.labels for pods in pods_beside(How.ROLLING, new.gang, new, "Desired")} == {new.gang[0].labels}
+
+
+@pytest.mark.parametrize(
+    ("rule", "workers"),
+    [
+        ({"pod_anti_affinity": (PodTerm("host", Selector((Requirement("app", "Exists"),))),)}, 1),
+        ({"pod_anti_affinity": (PodTerm("host", Selector((Requirement("ray.io/cluster", "Exists"),))),)}, 4),
+        ({"pod_anti_affinity": (PodTerm("host", Selector(()), match_keys=("ray.io/cluster",)),)}, 4),
+        ({"pod_affinity": (PodTerm("host", Selector(()), mismatch_keys=("ray.io/cluster",)),)}, 4),
+        ({"spread": (SpreadConstraint("host", 1, Selector(()), match_keys=("ray.io/cluster",)),)}, 4),
+        ({"spread": (SpreadConstraint("host", 1, Selector(()), hard=False, match_keys=("ray.io/cluster",)),)}, 1),
+    ],
+)
+def test_in_steps_an_old_pod_makes_no_room_for_one_that_goes_by_its_ray_cluster(
+    rule: dict[str, Any], workers: int
+) -> None:
+    """Where the one may be that leaves, the other may not: it may have neighbours of its own cluster there."""
+    new = labelled(service(4, 1, replace(SMALL, **rule)))
+    assert dict(named_roles(pods_beside(How.IN_STEPS, new.gang, new, "Desired"))) == {"head": 1, "worker/a": workers}
+
+
+def test_the_pods_of_the_peak_of_an_update_are_those_of_a_second_ray_cluster() -> None:
+    facts = labelled(service(4, 2))
+    sets = facts.gang_for("Desired", with_peak=True)
+    assert [(pods.role, pods.count) for pods in sets] == [("head", 1), ("head", 1), ("worker/a", 4), ("worker/a", 2)]
+    assert sets[0].labels == sets[2].labels != sets[1].labels == sets[3].labels
+    assert [count for count, _ in facts.queued_for("Desired", with_peak=True)] == [1, 0, 4, 0]
+    deployment = facts.but(pods=())
+    assert dict(named_roles(deployment.gang_for("Desired", with_peak=True))) == {"head": 2, "worker/a": 6}
+    assert len(deployment.gang_for("Desired", with_peak=True)) == 2

@@ -29,6 +29,11 @@ class Selector:
     def is_empty(self) -> bool:
         return self.requirements == ()
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels that it names."""
+        return tuple(requirement.key for requirement in self.requirements or ())
+
     def matches(self, labels: Labels) -> bool:
         return self.requirements is not None and all(r.matches(labels) for r in self.requirements)
 
@@ -54,6 +59,11 @@ class SpreadConstraint:
     honours_taints: bool = False
     match_keys: tuple[str, ...] = ()
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels that it names."""
+        return (*self.selector.keys, *self.match_keys)
+
     def of(self, labels: LabelPairs) -> SpreadConstraint:
         """As a pod with these labels has it: with its own values for the `match_keys`."""
         if not self.match_keys:
@@ -75,6 +85,11 @@ class PodTerm:
     own_namespace: bool = False
     match_keys: tuple[str, ...] = ()
     mismatch_keys: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels of pods that it names."""
+        return (*self.selector.keys, *self.match_keys, *self.mismatch_keys)
 
     def of(self, namespace: str, labels: LabelPairs) -> PodTerm:
         """
@@ -112,7 +127,7 @@ class HostPort:
         return self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip)
 
 
-_SOMEWHERE = " ?/"
+_SOMEWHERE, _MADE_UP = " ?/", "-?????"
 
 
 def untold(kind: str, name: str) -> str:
@@ -121,7 +136,17 @@ def untold(kind: str, name: str) -> str:
     that no label has in a cluster, so it equals no real value, and that of no other object. So rules about the key alone, and
     about pods like the own or unlike them, are right without knowing it.
     """
-    return f"{kind}{_SOMEWHERE}{name}-?????"
+    return f"{kind}{_SOMEWHERE}{name}{_MADE_UP}"
+
+
+def untold_in(labels: LabelPairs) -> frozenset[str]:
+    """The labels with such a value."""
+    return frozenset(key for key, value in labels if _MADE_UP in value)
+
+
+def of_another(labels: LabelPairs) -> LabelPairs:
+    """The labels of a pod of a second object beside the first, made for the same one: each has a name of its own."""
+    return tuple((key, value.replace(_MADE_UP, f"{_MADE_UP}+")) for key, value in labels)
 
 
 _REPLICA, _HOST = " <replica>", " <host>"

@@ -136,6 +136,16 @@ class PodShape:
         """Whether a filter or a score asks which pods, by their labels, are where."""
         return bool(self.spread or self.pod_affinity or self.pod_anti_affinity or self.preferred_pods)
 
+    @property
+    def rules(self) -> tuple[SpreadConstraint | PodTerm, ...]:
+        """All that it says of other pods, required or preferred."""
+        return (*self.spread, *self.pod_affinity, *self.pod_anti_affinity, *(term for _, term in self.preferred_pods))
+
+    @property
+    def required_rules(self) -> tuple[SpreadConstraint | PodTerm, ...]:
+        """All that other pods can keep it off a node by."""
+        return (*(each for each in self.spread if each.hard), *self.pod_affinity, *self.pod_anti_affinity)
+
     def __hash__(self) -> int:
         # Every table of the fit is keyed by shapes, so a shape works its hash out once.
         try:

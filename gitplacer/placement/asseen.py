@@ -73,7 +73,11 @@ def _listed(snapshot: CapacitySnapshot) -> Iterator[Pod]:
 
 
 def _running(group: RunningGroup, nodes: Nodes, gang: Gang) -> Iterator[Pod]:
-    """The pods of a group that are on a node. What its manifests no longer tell is known by its size alone."""
+    """
+    The pods of a group that are on a node. What its manifests no longer tell is known by its size alone. Sets of one role may differ in labels
+    only, as two Ray clusters of a RayService do: what more is shown than the first has is of the next.
+    """
+    left = [pods.count for pods in gang]
     for number, pod in enumerate(group.pods):
         if pod.node is None or pod.node not in nodes.index:
             continue
@@ -82,6 +86,12 @@ def _running(group: RunningGroup, nodes: Nodes, gang: Gang) -> Iterator[Pod]:
         if found is None:
             yield Pod(name=name, requests=pod.requests, node_name=pod.node, flaw="" if pod.requests else UNKNOWN_SIZE)
         else:
+            alike = (
+                at for at, each in enumerate(gang) if left[at] and (each.role, each.shape) == (found.role, found.shape)
+            )
+            if (first := next(alike, None)) is not None:
+                found = gang[first]
+                left[first] -= 1
             sized = {"requests": pod.requests} if pod.requests else {}
             yield Pod.of(found.shape, name, found.namespace, found.labels, **{**sized, "node_name": pod.node})
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.nodecolumns import NodeColumns
-from gitplacer.model.podrules import LabelPairs, PodTerm, Selector, SpreadConstraint, alike, in_namespace, varies
+from gitplacer.model.podrules import LabelPairs, Selector, SpreadConstraint, alike, in_namespace, varies
 from gitplacer.model.workload import Gang, PodSet, PodShape
 
 
@@ -28,8 +28,8 @@ class Onlookers:
             found.update(_selectors(pods))
         listed = (pods for s in snapshots for pods in NodeColumns.of(s.nodes).pods.values())
         found |= {term.selector for pods in listed for pod in pods for term in pod.terms()}
-        self._keys = {requirement.key for selector in found for requirement in selector.requirements or ()}
-        self._keys.update(key for shape in shapes for rule in _rules(shape) for key in _keys(rule))
+        self._keys = {key for selector in found for key in selector.keys}
+        self._keys.update(key for shape in shapes for rule in shape.rules for key in rule.keys)
         """The labels that some rule names."""
         self._by_label: dict[tuple[str, str], list[Selector]] = defaultdict(list)
         self._others: list[Selector] = []
@@ -65,21 +65,10 @@ class Onlookers:
 
 
 def _selectors(pods: PodSet) -> Iterator[Selector]:
-    for rule in _rules(pods.shape):
+    for rule in pods.shape.rules:
         if isinstance(rule, SpreadConstraint):
             yield rule.of(pods.labels).selector
             continue
         # Whom `mismatchLabelKeys` leave out is not known before namespaces are: a cluster of the same name elsewhere is another.
         told = replace(rule, mismatch_keys=()) if rule.mismatch_keys else rule
         yield told.of("", pods.labels).selector
-
-
-def _rules(shape: PodShape) -> tuple[SpreadConstraint | PodTerm, ...]:
-    """All that pods of a shape say about other pods."""
-    preferred = (term for _, term in shape.preferred_pods)
-    return (*shape.spread, *shape.pod_affinity, *shape.pod_anti_affinity, *preferred)
-
-
-def _keys(rule: SpreadConstraint | PodTerm) -> tuple[str, ...]:
-    """The labels of its own pod that a rule names."""
-    return rule.match_keys if isinstance(rule, SpreadConstraint) else (*rule.match_keys, *rule.mismatch_keys)

@@ -19,7 +19,8 @@ from typing import Any
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import RunningGroup
-from gitplacer.model.workload import Gang, Identity, PodShape
+from gitplacer.model.podrules import of_another, untold_in
+from gitplacer.model.workload import Gang, Identity, PodSet, PodShape
 from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads import Declared, kind_of
@@ -124,9 +125,12 @@ def pods_beside(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Ga
     The pods that run beside those that stay, at the worst moment of an update that has both.
 
     In steps, old and new together are at most the larger of the two and the surge more. That counts on old pods making room for
-    new ones, which only pods of the same shape surely do; for others a full second cluster is asked for.
+    new ones, which only pods of the same shape surely do; for others a full second cluster is asked for, and for those that may not
+    be near pods of their own Ray cluster too: where the old one leaves a node a new one may be.
     """
     whole = new.gang_for(reserve, with_peak=False)
+    if how in (How.NEW_CLUSTER, How.IN_STEPS):
+        whole = tuple(replace(pods, labels=of_another(pods.labels)) for pods in whole)
     if how is How.NEW_CLUSTER:
         return whole
     ran = Counter[str]()
@@ -138,12 +142,18 @@ def pods_beside(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Ga
     for pods in whole:
         there = ran[pods.role]
         count = min(pods.count, surges[pods.role] + max(0, pods.count - there))
-        if how is How.IN_STEPS and (pods.role, pods.shape) not in shapes:
+        if how is How.IN_STEPS and ((pods.role, pods.shape) not in shapes or _goes_by_cluster(pods)):
             count = pods.count
         if how is How.ROLLING:
             count = surges[pods.role] + max(0, pods.count - there)
         found.append(replace(pods, count=count))
     return tuple(pods for pods in found if pods.count)
+
+
+def _goes_by_cluster(pods: PodSet) -> bool:
+    """Whether pods may be kept off a node by those of their own Ray cluster, or by those of the other, and not by both alike."""
+    untold = untold_in(pods.labels)
+    return any(key in untold for rule in pods.shape.required_rules for key in rule.keys)
 
 
 def as_it_runs(gang: Gang, running: RunningGroup | None) -> Gang:

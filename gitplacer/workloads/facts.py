@@ -8,12 +8,13 @@ the file's path, on a policy or on a cluster, so they can be kept as long as the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import of_another, untold_in
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, ClaimSpec, Gang, Named, PodSet, PodShape
 from gitplacer.workloads.requests import PodAsk
@@ -174,26 +175,35 @@ class ObjectFacts:
         that are known of them, and no namespace yet.
         """
         labels = {pods.role: pods.labels for pods in self.pods}
-        counted = ((role, role.reserved(reserve, with_peak=with_peak)) for role in self.roles)
         return tuple(
             PodSet(
                 role.name, n, role.shape, role.slice_size, role.per_node,
-                labels=labels.get(role.name, ()), claims=role.named.claims,
+                labels=of_another(labels.get(role.name, ())) if second else labels.get(role.name, ()),
+                claims=role.named.claims,
             )
-            for role, n in counted
-            if n
+            for role, n, second in self._sets(reserve, with_peak)
         )  # fmt: skip
 
     def queued_for(self, reserve: Reserve, *, with_peak: bool) -> tuple[tuple[int, Resources], ...]:
         """Of each set of pods that `gang_for` gives, how many Kueue surely counts, and what of each."""
         return tuple(
             (
-                role.reserved_of_queue(reserve),
+                0 if second else role.reserved_of_queue(reserve),
                 role.shape.requests if role.queued_requests is None else role.queued_requests,
             )
-            for role in self.roles
-            if role.reserved(reserve, with_peak=with_peak)
+            for role, _, second in self._sets(reserve, with_peak)
         )
+
+    def _sets(self, reserve: Reserve, with_peak: bool) -> Iterator[tuple[Role, int, bool]]:
+        """The roles that are to find room with the number of their pods, and whether they are those of a second object that an update makes."""
+        twice = {pods.role for pods in self.pods if untold_in(pods.labels)} if with_peak else ()
+        for role in self.roles:
+            number = role.reserved(reserve, with_peak=with_peak)
+            surge = role.surge if role.name in twice else 0
+            if number > surge:
+                yield role, number - surge, False
+            if surge:
+                yield role, surge, True
 
     def but(self, **fields: Any) -> ObjectFacts:
         """These facts with other values in some fields, as `replace` gives them, in a third of its time."""

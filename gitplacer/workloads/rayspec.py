@@ -328,9 +328,8 @@ def _ray_labels(
     """
     KubeRay's labels give way to the user's, except node type, group, cluster and those of a replica (`more`).
 
-    Where KubeRay makes up the cluster's name, pods have these labels all the same, with a value that stands for it. The old and the
-    new cluster of a RayService that is updated have names of their own in truth. Here they have one: what is reserved for an update
-    is more pods of a role, and those that run on after it was merged are known by their sizes alone (`underway.old_pods`).
+    Where KubeRay makes up the cluster's name, pods have these labels all the same, with a value that stands for it. Those of a second
+    cluster, which comes beside it when a RayService is updated, have another (`podrules.of_another`).
     """
     labels = {"ray.io/is-ray-node": "yes", "ray.io/identifier": f"{cluster_name}-{fixed['node-type']}"}
     if serves:
