@@ -964,6 +964,10 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.FEATURE_NOT_SERVED: Finding(
                 code=Reason.FEATURE_NOT_SERVED, subject="needs KubeRay 1.5, which has SidecarMode; 1.4.2 runs there"
             ),
+            Reason.LIMIT_RANGE: Finding(
+                code=Reason.LIMIT_RANGE,
+                subject="a LimitRange of namespace research refuses head: container ray gets a limit of 2 cpu, and asks for more",
+            ),
             Reason.QUEUE_MISSING: Finding(code=Reason.QUEUE_MISSING, subject="LocalQueue research/train"),
             Reason.QUEUE_STOPPED: Finding(code=Reason.QUEUE_STOPPED, subject="ClusterQueue gpu (Hold)"),
             Reason.LEFTOVER_THERE: Finding(code=Reason.LEFTOVER_THERE),
@@ -1028,7 +1032,6 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 Reason.VOLUME_NOT_MADE_YET,
                 Reason.MISSING_RUNTIME_CLASS,
                 Reason.MISSING_PRIORITY_CLASS,
-                Reason.LIMIT_RANGE,
                 Reason.QUOTA_EXCEEDED,
                 Reason.NODE_NOMINATED,
             )

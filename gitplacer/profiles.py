@@ -10,7 +10,7 @@ held against a cluster: unknown is neither yes nor no.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
@@ -127,16 +127,21 @@ class ClusterProfile:
     @cached_property
     def _anywhere(self) -> Surroundings:
         """What pods meet in a namespace without LimitRanges."""
-        return self._surroundings(NOTHING)
+        return self._surroundings(())
 
     @cached_property
     def _by_namespace(self) -> Mapping[str, Surroundings]:
         ranges: dict[str, list[LimitRange]] = defaultdict(list)
         for item in self.limit_ranges:
             ranges[item.namespace].append(item)
-        return {namespace: self._surroundings(container_defaults(items)) for namespace, items in ranges.items()}
+        return {namespace: self._surroundings(items) for namespace, items in ranges.items()}
 
-    def _surroundings(self, defaults: Resources) -> Surroundings:
+    @cached_property
+    def gives_limits(self) -> bool:
+        """Whether a LimitRange there gives limits to containers that have none."""
+        return any(item.default for item in self.limit_ranges)
+
+    def _surroundings(self, ranges: Sequence[LimitRange]) -> Surroundings:
         kuberay = self.kuberay
         return Surroundings(
             kuberay=self.version if self._before(NEWEST_KUBERAY) else (),
@@ -144,9 +149,10 @@ class ClusterProfile:
             head_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.head_sidecars or ()),
             worker_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.worker_sidecars or ()),
             zero_downtime=kuberay.zero_downtime is not False,
-            container_defaults=defaults,
+            container_defaults=container_defaults(ranges),
             runtime_classes=self._runtime_classes,
             counts_replicas=not self._before(_INDEXING.since) and not self._gated_off(_INDEXING),
+            container_limits=tuple(dict.fromkeys(item.default for item in ranges if item.default)),
         )
 
     @cached_property

@@ -29,11 +29,13 @@ from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
+from gitplacer.observing.equipment import limit_ranges
 from gitplacer.profiles import ClusterProfile, container_defaults
 from gitplacer.workloads import demands
 from gitplacer.workloads.facts import Demand, at
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, rayjob, rayservice, snapshot
+from tests.dumps import machine, said, thing
+from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 GI = 2**30
 
@@ -674,3 +676,108 @@ def test_an_override_may_ask_for_less_on_one_cluster() -> None:
         capacity={**snapshot("a", ROOMY), **snapshot("b", ROOMY)},
     )
     assert outcome(story.run()) == {"jobs/train": "Place b Fits"}
+
+
+# limits that a LimitRange gives
+
+BARE = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: main, image: x, resources: RESOURCES}]}\n"
+TWO = "{default: {cpu: 4}}", "{default: {cpu: 1}}"
+
+
+@pytest.mark.parametrize(
+    ("ranges", "resources", "answer"),
+    [
+        (["{default: {cpu: 1}}"], "{requests: {cpu: 2}}", "LimitRangeViolated"),
+        (["{default: {cpu: 1}}"], "{requests: {cpu: 1}}", "Fits"),
+        (["{default: {cpu: 1}}"], "{requests: {cpu: 2}, limits: {cpu: 3}}", "Fits"),  # it has a limit of its own
+        (["{default: {memory: 1Gi}}"], "{requests: {cpu: 2}}", "Fits"),
+        (["{default: {cpu: 1}}"], "{}", "Fits"),
+        (["{max: {cpu: 1}}"], "{requests: {cpu: 2}}", "LimitRangeViolated"),  # which is the default limit
+        (["{defaultRequest: {cpu: 1}}"], "{requests: {cpu: 2}}", "Fits"),
+        (["{default: {cpu: 4}, defaultRequest: {cpu: 2}}", "{default: {cpu: 1}}"], "{}", "Fits"),  # they go together
+        (["{defaultRequest: {cpu: 2}}", "{default: {cpu: 1}}"], "{}", "LimitRangeViolated"),
+        (TWO, "{requests: {cpu: 2}}", "LimitRangeViolated"),  # either may be applied first
+        (TWO[::-1], "{requests: {cpu: 2}}", "LimitRangeViolated"),
+        (TWO, "{}", "Fits"),
+    ],
+)
+def test_a_plan_and_fit_say_the_same_of_a_limit_below_a_request(ranges: list[str], resources: str, answer: str) -> None:
+    text = BARE.replace("RESOURCES", resources)
+    items = [thing("LimitRange", f"lr{i}", "x", spec={"limits": [{"type": "Container", **yaml.safe_load(item)}]})
+             for i, item in enumerate(ranges)]  # fmt: skip
+    value = yaml.safe_load(text)
+    value["metadata"]["namespace"] = "x"
+    assert said([value], machine("n"), *items).removeprefix("No ") == answer
+    found = [
+        {"namespace": "x", "default": item.default.rendered(), "defaultRequest": item.default_request.rendered()}
+        for item in limit_ranges(items)
+    ]
+    capacity = snapshot("a", ROOMY, more=f"limitRanges: {json.dumps(found)}\n")
+    [candidate] = decisions(Story.of(cluster("a"), ANYWHERE, {"workloads/x/p.yaml": text}, capacity=capacity).run())[
+        "x/p"
+    ].candidates
+    assert candidate.finding.code == answer
+
+
+def test_a_group_goes_where_no_limit_range_refuses_its_pods_and_the_plan_says_why() -> None:
+    limits = "{limitRanges: [{namespace: web, default: {cpu: 1}}]}"
+    app = rayservice("web", "api")
+    story = Story.of(cluster("a", profile=limits), cluster("b"), ANYWHERE, app,
+                     capacity=snapshot("a", ROOMY) | snapshot("b", ROOMY))  # fmt: skip
+    done = story.run()
+    assert outcome(done) == {"web/api": "Place b Fits"}
+    [refused] = [c.finding for c in decisions(done)["web/api"].candidates if c.cluster == "a"]
+    assert finding_text(refused) == (
+        "a LimitRange of namespace web refuses head: container head gets a limit of 1 cpu, and asks for more"
+    )
+    story = Story.of(cluster("a", profile=limits), ANYWHERE, app, capacity=snapshot("a", ROOMY))
+    assert outcome(story.run()) == {"web/api": "Wait  NoEligibleCluster"}
+    story.source |= edited(edited(app, 'requests: {cpu: "2"', 'limits: {cpu: "2"}, requests: {cpu: "2"'),
+                           'limits: {nvidia.com/gpu: "1"}', 'limits: {nvidia.com/gpu: "1", cpu: "2"}')  # fmt: skip
+    assert outcome(story.run()) == {"web/api": "Place a Fits"}
+    story.source |= app
+    story.source |= cluster("a", profile=limits.replace("web", "other"))
+    assert outcome(story.run())["web/api"].startswith(("Keep a", "Update a"))
+
+
+def test_what_runs_is_not_moved_because_a_limit_range_would_refuse_it() -> None:
+    story = Story.of(cluster("a"), ANYWHERE, rayservice("web", "api"), capacity=snapshot("a", ROOMY))
+    story.run()
+    story.source |= cluster("b") | cluster("a", profile="{limitRanges: [{namespace: web, default: {cpu: 1}}]}")
+    story.capacity |= snapshot("b", ROOMY)
+    assert outcome(story.run()) == {"web/api": "Keep a Kept"}
+
+
+@pytest.mark.parametrize(
+    ("update", "decided"),
+    [("{ifNotFit: Hold}", "Hold a UpdateHeld"), ("{ifNotFit: Proceed}", "Update a UpgradeDoesNotFit")],
+)
+def test_an_edit_whose_pods_a_limit_range_refuses_does_not_fit(update: str, decided: str) -> None:
+    limits = cluster("a", profile="{limitRanges: [{namespace: web, default: {cpu: 3}}]}")
+    rule = policy("p", f"select: {{}}\nupdate: {update}")
+    app = rayservice("web", "api")
+    story = Story.of(limits, rule, app, capacity=snapshot("a", ROOMY))
+    assert outcome(story.run()) == {"web/api": "Place a Fits"}
+    story.source |= edited(app, 'cpu: "2", memory: 4Gi', 'cpu: "4", memory: 4Gi')
+    done = story.run()
+    assert outcome(done) == {"web/api": decided}
+    assert (
+        "a LimitRange of namespace web refuses worker/gpu: container worker gets a limit of 3 cpu, and asks for more"
+        in finding_text(decisions(done)["web/api"].finding)
+    )
+    story.source |= edited(app, "image: ray,", "image: ray:2,")
+    assert outcome(story.run()) == {"web/api": "Update a UpgradeFits"}
+
+
+def test_a_deployment_whose_new_pods_a_limit_range_refuses_is_outgrown() -> None:
+    limits = cluster("a", profile="{limitRanges: [{namespace: web, default: {cpu: 3}}]}")
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  replicas: 4\n  selector: {matchLabels: {a: d}}\n"
+        "  template: {metadata: {labels: {a: d}}, spec: {containers: [{name: main, image: x, resources: {requests: {cpu: 2}}}]}}\n"
+    )
+    story = Story.of(limits, ANYWHERE, {"workloads/web/d.yaml": text}, capacity=snapshot("a", ROOMY))
+    assert outcome(story.run()) == {"web/d": "Place a Fits"}
+    story.source |= edited({"workloads/web/d.yaml": text}, "cpu: 2", "cpu: 4")
+    done = story.run()
+    assert outcome(done)["web/d"].endswith(" a Outgrown")
+    assert "a LimitRange of namespace web refuses pod:" in finding_text(decisions(done)["web/d"].finding)

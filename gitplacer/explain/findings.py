@@ -111,7 +111,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.VOLUME_NOT_MADE_YET: ("nobody knows from where a volume of it will be reached",) * 2,
     Reason.MISSING_RUNTIME_CLASS: ("its RuntimeClass is not there",) * 2,
     Reason.MISSING_PRIORITY_CLASS: ("its PriorityClass is not there",) * 2,
-    Reason.LIMIT_RANGE: ("a LimitRange refuses its pods",) * 2,
+    Reason.LIMIT_RANGE: ("a LimitRange refuses its pods", "{}"),
     Reason.QUOTA_EXCEEDED: ("a ResourceQuota refuses its pods",) * 2,
     Reason.NODE_NOMINATED: ("fits only where room is held for another pod",) * 2,
     Reason.HOST_PORT_TAKEN: ("a host port is taken",) * 2,
@@ -330,7 +330,8 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
             return f"{said}; {'both fit' if both else 'there is room'}, but not in every order"
         case Reason.UPGRADE_NOT_JUDGED:
             return f"{said}; no current snapshot tells whether there is room"
-    short = [*_shortage(finding), *limits_text(finding)] or ["there is in some orders only, or at the cost of others"]
+    short = [update.refused] if update.refused else [*_shortage(finding), *limits_text(finding)]
+    short = short or ["there is in some orders only, or at the cost of others"]
     too_little = f"{said}; there is no room for {'both' if both else 'that'}: {'; '.join(short)}"
     if finding.code is Reason.UPDATE_HELD:
         return f"{too_little}; its policy holds the edit back until there is"

@@ -264,7 +264,7 @@ class UpdateAsks:
     """
     What an edit of a group asks for on a cluster where it runs: `pods` of each role beside those that are there. `how` is one of
     `gitplacer.placement.updating.How`; `where` is the edited line. `stays` is the code for why the group does not move, though
-    there is too little room.
+    there is too little room. `refused`: why the API server does not take the pods, in words.
     """
 
     cluster: str
@@ -272,6 +272,7 @@ class UpdateAsks:
     pods: tuple[tuple[str, int], ...]
     where: str = ""
     stays: str = ""
+    refused: str = ""
 
 
 class Weighed(NamedTuple):

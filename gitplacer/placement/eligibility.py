@@ -101,12 +101,13 @@ def without_domain(policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
 class Asked(NamedTuple):
     """
     What the objects of a group ask of a cluster besides room, the namespaces that its KubeRay has to watch, and the queues of Kueue that
-    they wait in.
+    they wait in; `refused`: why its API server does not take their pods, in words, '' if it does.
     """
 
     demands: tuple[Demand, ...]
     namespaces: tuple[str, ...]
     queues: tuple[Waits, ...] = ()
+    refused: str = ""
 
 
 def asked_by(group: Group, facts: Iterable[ObjectFacts]) -> Asked:
@@ -115,7 +116,8 @@ def asked_by(group: Group, facts: Iterable[ObjectFacts]) -> Asked:
     demands = {demand for _, known in of_each for demand in known.demands}
     queues = {waits for namespace, known in of_each if (waits := waits_in(group, namespace, known)) is not None}
     watched = {m.identity.namespace for m in group.members if m.identity.api_group == "ray.io"}
-    return Asked(tuple(sorted(demands)), tuple(sorted(watched)), tuple(sorted(queues)))
+    against = next((known.refusal(name) for name, known in of_each if known.refused), "")
+    return Asked(tuple(sorted(demands)), tuple(sorted(watched)), tuple(sorted(queues)), against)
 
 
 def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:
@@ -125,6 +127,11 @@ def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:
         return Finding(code=Reason.FEATURE_NOT_SERVED, subject=f"KubeRay does not watch namespace {unwatched} there")
     words = next((words for demand in asked.demands if (words := profile.unmet(demand)) is not None), None)
     return None if words is None else Finding(code=Reason.FEATURE_NOT_SERVED, subject=words)
+
+
+def refused(unit: str, asked: Asked) -> Finding | None:
+    """Why an API server does not take the pods of a group of a unit, or None. Platform objects are not asked about."""
+    return Finding(code=Reason.LIMIT_RANGE, subject=asked.refused) if asked.refused and unit != PLATFORM else None
 
 
 def custom_apis(group: Group) -> tuple[str, ...]:

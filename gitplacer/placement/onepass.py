@@ -39,6 +39,7 @@ from gitplacer.placement.eligibility import (
     not_served,
     not_the_policys,
     not_the_tenants,
+    refused,
     without_domain,
 )
 from gitplacer.placement.holds import held, kept
@@ -458,7 +459,11 @@ class Pass:
 
     def _cannot_serve(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
         """What a group of a unit asks of a cluster, besides room, that it does not have."""
-        return self._feature_not_served(unit, asked, cluster) or self._no_queue(unit, asked, cluster)
+        return (
+            self._feature_not_served(unit, asked, cluster)
+            or refused(unit, asked)
+            or self._no_queue(unit, asked, cluster)
+        )
 
     def _no_queue(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
         """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""
@@ -556,7 +561,7 @@ class Pass:
         """The clusters that have what a group of a unit asks for."""
         known = self._having.get((unit, id(asked)))  # equal ones are one object, as below
         if known is None:
-            key = ("serves", unit, asked.demands, asked.queues, self._watched(asked.namespaces))
+            key = ("serves", unit, asked.demands, asked.queues, asked.refused, self._watched(asked.namespaces))
             known = self._having[unit, id(asked)] = self._where_none(key, partial(self._cannot_serve, unit, asked))
         return known
 
@@ -596,7 +601,10 @@ class Pass:
         key = (group.id, sort)
         if key not in self._asked:
             variants, edited = self.snapshot.variants, None
-            if cluster is not None and any(variants.edits(member, cluster) for member in group.members):
+            if cluster is not None and (
+                self.snapshot.profiles[cluster.name].gives_limits
+                or any(variants.edits(member, cluster) for member in group.members)
+            ):
                 edited = cluster
             facts = (m.facts if edited is None else variants.facts(m, edited) for m in group.members)
             asked = asked_by(group, facts)

@@ -48,6 +48,12 @@ class Overlap:
         return any(update.waits and update.beside for update in self.updates)
 
     @property
+    def refused(self) -> str:
+        """Why the API server does not take the pods that an edit asks for; '' if nothing is known against them."""
+        asking = (update for update in self.updates if update.beside or update.replaces)
+        return next((update.refused for update in asking if update.refused), "")
+
+    @property
     def replaces(self) -> bool:
         """Whether pods that run are replaced by larger ones."""
         return any(update.replaces for update in self.updates)

@@ -76,6 +76,9 @@ def _judged(
     found = ledger.fit(gang, scale_up=scale_up) if gang else Packing(())
     if is_stale(shared.clusters[cluster], shared.snapshot.capacity[cluster], shared.snapshot.now):
         return Judged(Fit.UNKNOWN, Finding(code=Reason.STALE_SNAPSHOT)), found
+    if overlap.refused:
+        finding = Finding(code=Reason.LIMIT_RANGE, subject=overlap.refused)
+        return Judged(Fit.SHORT, finding, alone=not overlap.waits), found
     if overlap.replaces:
         anew = alone().fit(shared.gang_on(group_id, cluster), scale_up=scale_up)
         if isinstance(anew, Shortfall):

@@ -163,5 +163,6 @@ def _finding(cluster: str, overlap: Overlap, judged: Judged, stays: str = "") ->
         how, pods = How.IN_PLACE, ()
     if judged.fit is Fit.SHORT and how not in OVERLAPPING:
         code = Reason.OUTGROWN
-    update = UpdateAsks(cluster=cluster, how=how.value, pods=pods, where=asks.where, stays=stays)
+    refused = judged.finding.subject if judged.finding.code is Reason.LIMIT_RANGE else ""
+    update = UpdateAsks(cluster=cluster, how=how.value, pods=pods, where=asks.where, stays=stays, refused=refused)
     return replace(judged.finding, code=code, subject="", update=update)

@@ -63,7 +63,8 @@ def no_edits(_group: Group, _cluster: str) -> tuple[Edited, ...]:
 class MemberUpdate:
     """
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
-    replaced by others of another shape, for which there must be room when they are gone. `where` is the edited line.
+    replaced by others of another shape, for which there must be room when they are gone. `where` is the edited line. `refused`: why
+    the API server does not take the new pods, in words.
     """
 
     identity: Identity
@@ -73,6 +74,7 @@ class MemberUpdate:
     waits: bool = True
     replaces: bool = False
     where: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,13 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     beside = pods_beside(how, stays, asked.new, asked.reserve)
     waits = how is not How.ROLLING or _needs_its_surge(edited.after, asked.new)
     replaces = how is How.ROLLING and _asks_for_more(asked)
-    return MemberUpdate(edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked))
+    return MemberUpdate(
+        edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked)
+    )
+
+
+def _refused(edited: Edited, asked: Asked) -> str:
+    return asked.new.refusal(edited.member.identity.namespace)
 
 
 def kind_of_update(edited: Edited, asked: Asked) -> How:
@@ -190,7 +198,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
             beside.append(replace(pods, count=more))
     return MemberUpdate(
         edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
-        where=_where(edited, How.IN_PLACE, asked),
+        where=_where(edited, How.IN_PLACE, asked), refused=_refused(edited, asked),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
 from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
-from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, outgrown, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -144,10 +144,9 @@ def _breaches(item: Limit, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[s
         for part in ask.parts:
             requests, limits = part.amounts, _limits(part, defaults)
             yield from _unlike(item, f"container {part.name}", requests, limits)
-            given = {name: limit for name, limit in (limits or {}).items() if name not in (part.limits or {})}
-            for name in sorted(requests.keys() & given.keys()):
-                if requests[name] > given[name]:
-                    yield f"container {part.name} gets a limit of {_said(name, given[name])} {name}, and asks for more"
+            for name, limit, said in outgrown(part, [each.default for each in defaults]):
+                if item.default.get(name) == limit:
+                    yield said
     elif item.of == "Pod":
         every = [_limits(part, defaults) for part in ask.parts]
         limits = None if None in every else _limits_of(ask, defaults)

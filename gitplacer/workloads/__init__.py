@@ -35,6 +35,7 @@ from gitplacer.workloads import (
 from gitplacer.workloads.bounds import bounded_object
 from gitplacer.workloads.facts import Demand, Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
+from gitplacer.workloads.requests import outgrown
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 __all__ = [
@@ -134,9 +135,19 @@ def read(
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
     if asked:
         facts = facts.but(demands=asked)
+    if around.container_limits and (refused := next(_refused(facts, around), "")):
+        facts = facts.but(refused=refused)
     if queue := tuple(_queue(root)):
         facts = facts.but(needs=distinct([*facts.needs, *queue]))
     return facts, root.problems.told()
+
+
+def _refused(facts: ObjectFacts, around: Surroundings) -> Iterator[str]:
+    """The pods of an object that ask for more than the limits that LimitRanges give them."""
+    for role in facts.roles:
+        if role.ask is not None and (role.count or role.per_node):
+            for part in role.ask.parts:
+                yield from (f"{role.name}: {said}" for _, _, said in outgrown(part, around.container_limits))
 
 
 def _queue(root: Cursor) -> Iterator[Reference]:

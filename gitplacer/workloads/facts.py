@@ -144,7 +144,8 @@ class ObjectFacts:
     `selects` the pods it picks by label. `singleton` says why two copies, or a restart elsewhere, would do harm;
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
     outcome, it then gives all its resources back. `demands` is what a cluster must be able to do. `accounts` are the
-    ServiceAccounts that it uses, whatever its kind, but for the one that every namespace has.
+    ServiceAccounts that it uses, whatever its kind, but for the one that every namespace has. `refused` says which of its pods
+    the API server does not take where it is, and why; '' where nothing is known against them.
     """
 
     roles: tuple[Role, ...] = ()
@@ -163,6 +164,7 @@ class ObjectFacts:
     devices: Resources = NOTHING
     volume: ClaimSpec | None = None
     accounts: tuple[Reference, ...] = ()
+    refused: str = ""
 
     @property
     def gang(self) -> Gang:
@@ -204,6 +206,10 @@ class ObjectFacts:
                 yield role, number - surge, False
             if surge:
                 yield role, surge, True
+
+    def refusal(self, namespace: str) -> str:
+        """Why the API server does not take some of its pods in a namespace, in words; '' if nothing is known against them."""
+        return f"a LimitRange of namespace {namespace} refuses {self.refused}" if self.refused else ""
 
     def but(self, **fields: Any) -> ObjectFacts:
         """These facts with other values in some fields, as `replace` gives them, in a third of its time."""

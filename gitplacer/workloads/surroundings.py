@@ -33,7 +33,8 @@ class Surroundings:
     `kuberay` is the version of an operator that lacks fields of later ones, () for one that has them all or is not known.
     `waits_for_gcs`: KubeRay gives workers its init container. `head_sidecars` and `worker_sidecars` are containers that
     the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
-    Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one. `claims` has the
+    Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one, and
+    `container_limits` the limits that each of them does. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
     """
@@ -47,6 +48,7 @@ class Surroundings:
     runtime_classes: tuple[RuntimeClass, ...] = ()
     claims: tuple[tuple[str, Resources], ...] | None = None
     counts_replicas: bool = True
+    container_limits: tuple[Resources, ...] = ()
 
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
