@@ -414,6 +414,39 @@ def test_a_service_of_some_hosts_goes_with_them(selector: str, joined: bool) -> 
     assert any(path.endswith("/s.yaml") for path in done.tree) == joined
 
 
+@pytest.mark.parametrize(
+    ("runs", "comes", "nodes", "answer"),
+    [
+        (template(), apart(there(HOST_INDEX, "In", '"0"')), 1, "PodAffinity"),
+        (template(), apart(there(HOST_INDEX, "In", '"0"')), 2, "Fits"),
+        (template(), apart(there(HOST_INDEX, "In", "first")), 1, "Fits"),
+        (template(), apart(GROUPED, f", matchLabelKeys: [{INDEX}]"), 1, "PodAffinity"),
+        (apart(GROUPED, f", matchLabelKeys: [{INDEX}]"), template(), 1, "PodAffinity"),
+        (apart(GROUPED, f", matchLabelKeys: [{INDEX}]"), template(), 2, "Fits"),
+        (apart(there(INDEX, "In", '"7"')), template(), 1, "Fits"),
+        (apart(GROUPED, f", matchLabelKeys: [{REPLICA}]"), template(), 1, "Fits"),  # a name is of one replica alone
+    ],
+)
+def test_a_pod_that_runs_may_be_of_any_replica_to_anti_affinity(
+    runs: Json, comes: Json, nodes: int, answer: str
+) -> None:
+    """A snapshot does not tell which host of which replica it is, so nobody is promised that he may be beside it."""
+    first = written(app("RayCluster", template(), runs, 1, hosts=2), "a")
+    second = written(app("RayCluster", template(), comes, 1, name="z"), "a")
+    free = ("n1 8 32Gi", "n2 8 32Gi", "n3 8 32Gi")
+    story = Story.of(cluster("c"), ANYWHERE, first, capacity=snapshot("c", *free))
+    assert outcome(story.run())["a/x"] == "Place c Fits"
+    pods = ", ".join(
+        f'{{role: {role}, node: n1, requests: {{cpu: "1", memory: 1Gi}}}}' for role in ("head", *["worker/g"] * 2)
+    )
+    more = f"groups: [{{name: a/x, phase: Running, ready: true, pods: [{pods}]}}]\n"
+    story.capacity = snapshot("c", *free[:nodes], at=START + timedelta(minutes=10), more=more)
+    story.now = START + timedelta(minutes=11)
+    story.source |= second
+    done = story.run()
+    assert [c.finding.code for c in decisions(done)["a/z"].candidates] == [answer]
+
+
 # -- two Ray clusters of one RayService -------------------------------------------------------------------------------
 
 TWO_CLUSTERS = pytest.mark.parametrize(

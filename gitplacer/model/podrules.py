@@ -34,6 +34,11 @@ class Selector:
         """The labels that it names."""
         return tuple(requirement.key for requirement in self.requirements or ())
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that it names."""
+        return tuple(value for requirement in self.requirements or () for value in requirement.values)
+
     def matches(self, labels: Labels) -> bool:
         return self.requirements is not None and all(r.matches(labels) for r in self.requirements)
 
@@ -185,13 +190,23 @@ def of_one(labels: LabelPairs, number: int, hosts: int) -> LabelPairs:
 
 
 def may_match(requirements: Iterable[Requirement], labels: Labels) -> bool:
-    """Whether a pod of a set with these labels may be what all requirements are about, where some of them vary within it."""
-    return all(r.matches(labels) or (r.operator == "In" and _is_counted(labels, r)) for r in requirements)
+    """Whether a pod of a set with these labels may be what all requirements are about, where it is not known which of the set it is."""
+    return all(
+        r.matches(labels) or (r.operator == "In" and _may_be_one(labels.get(r.key), r.values)) for r in requirements
+    )
 
 
-def _is_counted(labels: Labels, asked: Requirement) -> bool:
-    counts = labels.get(asked.key) in COUNTED
-    return counts and any(value.isascii() and value.isdecimal() for value in asked.values)
+def _may_be_one(value: str | None, values: tuple[str, ...]) -> bool:
+    return value is not None and any(_may_be(value, each) or _may_be(each, value) for each in values)
+
+
+def _may_be(value: str, known: str) -> bool:
+    """Whether a value that stands for several may stand for this one."""
+    if not varies(value):
+        return False
+    if value in COUNTED:
+        return known.isascii() and known.isdecimal()
+    return known.startswith(value.replace(_REPLICA, " "))
 
 
 def alike(labels: LabelPairs, looked_at: Container[str]) -> LabelPairs:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gitplacer.model.podrules import varies
 from gitplacer.model.resources import Resources
 from gitplacer.scheduler.crowding import certain
 from gitplacer.scheduler.filters import (
@@ -23,7 +24,17 @@ from gitplacer.scheduler.filters import (
     ports_conflict,
     prefers,
 )
-from gitplacer.scheduler.neighbours import Counter, Ints, Mask, Neighbourhood, Rules, allowed, asked_by, asked_of
+from gitplacer.scheduler.neighbours import (
+    Counter,
+    Ints,
+    Mask,
+    Neighbourhood,
+    Rules,
+    allowed,
+    asked_by,
+    asked_of,
+    may_select,
+)
 from gitplacer.scheduler.objects import PODS, Namespaces, Node, Pod
 from gitplacer.scheduler.site import FAR, Site
 
@@ -423,6 +434,7 @@ def _classes(
     }
     ordered_spreads = sorted(spreads, key=repr)
     ordered_terms = sorted(terms, key=repr)
+    unsure = [term for term in ordered_terms if any(varies(value) for value in term.selector.values)]
     numbers: dict[tuple[object, ...], int] = {}
     found: list[Pod] = []
     class_of: list[int] = []
@@ -436,6 +448,7 @@ def _classes(
             *(pod.namespace == where and selector.matches(labels) for selector, where in ordered_spreads),
             *(asked_by(term, pod, namespaces) for term in ordered_terms),
             *(asked_of(term, pod, namespaces) for term in ordered_terms),
+            *(may_select(term, pod) for term in unsure),
         )
         key = (_bare(pod), seen)
         if key not in numbers:

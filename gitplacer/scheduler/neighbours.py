@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gitplacer.model.labels import Labels
-from gitplacer.model.podrules import PodTerm, Selector
+from gitplacer.model.podrules import PodTerm, Selector, may_match
 from gitplacer.scheduler.objects import Namespaces, Node, Pod
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -28,13 +28,16 @@ Placed = tuple[int, Pod]
 
 def asked_by(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
     """Whether a term of a pod that is to be scheduled selects a pod: its namespaceSelector chooses among known ones."""
+    return _chosen_by(term, pod, namespaces) and term.selector.matches(dict(pod.labels))
+
+
+def _chosen_by(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
     chooser = term.namespace_selector
-    here = (
+    return (
         pod.namespace in term.namespaces
         or chooser.is_empty
         or (pod.namespace in namespaces and chooser.matches(namespaces[pod.namespace]))
     )
-    return here and term.selector.matches(dict(pod.labels))
 
 
 def asked_of(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
@@ -42,9 +45,20 @@ def asked_of(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
     Whether a term of a pod that runs selects a pod that is to be scheduled: an unknown namespace has no labels, which
     some selectors match.
     """
+    return _chosen_of(term, pod, namespaces) and term.selector.matches(dict(pod.labels))
+
+
+def _chosen_of(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
     labels: Labels = namespaces.get(pod.namespace, {})
-    here = pod.namespace in term.namespaces or term.namespace_selector.matches(labels)
-    return here and term.selector.matches(dict(pod.labels))
+    return pod.namespace in term.namespaces or term.namespace_selector.matches(labels)
+
+
+def may_select(term: PodTerm, pod: Pod) -> bool:
+    """
+    Whether the selector of a term may be about a pod, also where it is not known which of its set the one or the other is. What may be
+    kept off a node by anti-affinity is promised none.
+    """
+    return term.selector.requirements is not None and may_match(term.selector.requirements, dict(pod.labels))
 
 
 def counted_by_spread(selector: Selector, namespace: str, pod: Pod) -> bool:
@@ -240,7 +254,9 @@ class Neighbourhood:
         for term in pod.pod_anti_affinity:
             yield self._counter(
                 term.topology_key,
-                lambda other, term=term: int(asked_by(term, other, self._namespaces)),  # type: ignore[misc]
+                lambda other, term=term: int(  # type: ignore[misc]
+                    _chosen_by(term, other, self._namespaces) and may_select(term, other)
+                ),
             )
 
     def _repelled(self, pod: Pod) -> Iterable[int]:
@@ -250,7 +266,7 @@ class Neighbourhood:
 
             def repels(other: Pod, key: str = key) -> int:
                 terms = (term for term in other.pod_anti_affinity if term.topology_key == key)
-                return int(any(asked_of(term, pod, self._namespaces) for term in terms))
+                return int(any(_chosen_of(term, pod, self._namespaces) and may_select(term, pod) for term in terms))
 
             yield self._counter(key, repels, among=self._repelling)
 
