@@ -12,6 +12,7 @@ import enum
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from gitplacer.explain import PlanView
@@ -23,6 +24,7 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.reopened import Around
 from gitplacer.relocation.evidence import is_stale
+from gitplacer.relocation.silence import silent_clusters
 
 
 class Freshness(enum.StrEnum):
@@ -40,12 +42,14 @@ class Account:
     """
     One cluster. `offered` is what its nodes have for pods, `foreign` what pods of others use of it; `free_before` and `free_after`
     what neither they nor groups have. What several nodes have is added up: free room may lie in pieces. `before` and `after` are
-    the groups that hold room there, sorted. Without a usable snapshot all amounts are nothing.
+    the groups that hold room there, sorted. Without a usable snapshot all amounts are nothing. `silent_since` is None unless the cluster
+    counts as lost because nobody hears of it.
     """
 
     cluster: Cluster
     snapshot: CapacitySnapshot | None
     freshness: Freshness
+    silent_since: datetime | None
     offered: Resources
     foreign: Resources
     free_before: Resources
@@ -105,10 +109,14 @@ class Accounts:
             )
             free = columns.resources(self.before[name].totals()), columns.resources(self.after[name].totals())
         return Account(
-            cluster=cluster, snapshot=snapshot, freshness=freshness(self._view, cluster), offered=offered,
-            foreign=foreign, free_before=free[0], free_after=free[1],
+            cluster=cluster, snapshot=snapshot, freshness=freshness(self._view, cluster),
+            silent_since=self._silent.get(name), offered=offered, foreign=foreign, free_before=free[0], free_after=free[1],
             before=self._groups[0].get(name, ()), after=self._groups[1].get(name, ()),
         )  # fmt: skip
+
+    @cached_property
+    def _silent(self) -> Mapping[str, datetime]:
+        return silent_clusters(self._view.snapshot)
 
     @cached_property
     def _groups(self) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:

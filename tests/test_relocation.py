@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 import pytest
 import yaml
 
-from gitplacer.formats.status import status_text
+from gitplacer.explain import verdict_text
+from gitplacer.formats.planjson import plan_document
+from gitplacer.formats.status import status_json, status_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Reason
 from gitplacer.placement import plan as plan_module
@@ -607,6 +609,21 @@ def test_a_cluster_that_is_silent_for_too_long_is_lost() -> None:
     assert "may run there still" in done.steps[0].message
     said = status_text(done.view)
     assert re.search(r"(?m)^a +Active, silent: lost ", said) and re.search(r"(?m)^b +Active ", said)
+    for told in (status_json(done.view)["clusters"], plan_document(done.view)["fleet"]):
+        assert {(c["cluster"], c["state"], c["silentSince"]) for c in told} == {
+            ("a", "Active", "2026-01-02T03:05:00Z"), ("b", "Active", None),
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("max_age", [{}, {"maxAge": "15m"}])
+def test_a_cluster_that_is_silent_refuses_others_as_lost_and_not_as_stale(max_age: dict[str, str]) -> None:
+    story = silent()
+    story.source |= rayservice("prod", "web") | cluster("a", **max_age)
+    view = story.plan().view
+    candidates = {c.cluster: c for c in view.decision("prod/web").candidates}
+    assert verdict_text(candidates["a"], view.decision("prod/web"), view) == (
+        "is silent since 2026-01-02T03:05:00Z, and counts as lost (fleet.yaml:1)"
+    )
 
 
 def test_silence_of_most_clusters_is_not_believed() -> None:

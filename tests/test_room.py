@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from gitplacer.room import (
     written,
 )
 from tests.commands import NOW, make_repo, run
-from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, START, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_remedies import planned
 
 Capture = pytest.CaptureFixture[str]
@@ -278,6 +279,17 @@ def test_a_group_that_no_machine_helps_is_named() -> None:
     )
     found = shopped(story)
     assert found.impossible == ("ml/app",) and not found.bought and not found.places
+
+
+def test_nothing_is_bought_for_a_cluster_that_is_silent() -> None:
+    story = Story.of(
+        cluster("a", autoscaler=SPENT), cluster("b"), ANYWHERE, rayservice("ml", "app"),
+        capacity={**snapshot("a", "n1 1 4Gi", at=START - timedelta(hours=2)), **snapshot("b", "n1 1 4Gi")},
+    )  # fmt: skip
+    assert told(shopped(story)) == ["1 gpu for a"]
+    story.source["fleet.yaml"] = story.source["fleet.yaml"].replace("spec: {}", "spec: {lostAfter: 1h}")
+    found = shopped(story)
+    assert found.impossible == ("ml/app",) and not found.bought
 
 
 def test_nothing_is_bought_where_nothing_waits() -> None:

@@ -175,6 +175,8 @@ def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> st
         return with_place(text, place(view, "Tenant", group.tenant.name))
     if finding.code in FROM_POLICY:
         return with_place(text, place(view, "PlacementPolicy", decision.policy))
+    if finding.code is Reason.CLUSTER_LOST and finding.subject:  # it is the Fleet that says how long a silence means it
+        return with_place(text, place(view, "Fleet", view.snapshot.source.own.fleet.metadata.name))
     if finding.code in FROM_CLUSTER:
         return with_place(text, place(view, "Cluster", candidate.cluster))
     policy = view.policy(decision)

@@ -372,8 +372,11 @@ def stays_text(finding: Finding, who: str) -> str:
 
 
 def _lost(finding: Finding) -> str:
-    """The planner's subject is the cluster, or `<cluster> silent since <time>`."""
-    name, _, since = finding.subject.partition(" silent since ")
+    """The planner's subject is the cluster, or `<cluster> silent since <time>`, without the cluster where that is the one asked."""
+    name, _, since = finding.subject.partition("silent since ")
+    name = name.rstrip()
+    if since and not name:
+        return f"is silent since {since}, and counts as lost"
     if since:
         return f"nothing was heard of {name} since {since}, and what it has may run there still"
     return f"{name} is lost, or gone from the fleet" if name else "is lost"

@@ -37,7 +37,7 @@ from gitplacer.plaintext import UNSEEN
 from gitplacer.problems import Problem
 from gitplacer.review import Headroom, Review, Row
 
-FORMAT_VERSION = "1.1"
+FORMAT_VERSION = "1.2"
 
 
 def plan_json(view: PlanView, options: Options, review: Review | None = None) -> str:
@@ -166,6 +166,7 @@ def _account(account: Account) -> dict[str, Any]:
         "cluster": cluster.name,
         "role": cluster.spec.role,
         "state": cluster.spec.state,
+        "silentSince": rfc3339(account.silent_since) if account.silent_since is not None else None,
         "labels": dict(sorted(cluster.labels().items())),
         "snapshot": str(account.freshness),
         "observedAt": rfc3339(snapshot.observed_at) if snapshot is not None else None,

@@ -214,7 +214,13 @@ def _account() -> dict[str, Any]:
     return object_of(
         cluster=text("The cluster."),
         role={"enum": ["Workload", "Management"]},
-        state={"enum": ["Active", "Cordoned", "Draining", "Lost"]},
+        state={"enum": ["Active", "Cordoned", "Draining", "Lost"], "description": "What its Cluster says."},
+        silentSince=or_null(
+            text(
+                "Since when nothing is heard of it, where it counts as lost for that, whatever its state; else null.",
+                _TIME,
+            )
+        ),
         labels={
             "type": "object",
             "description": "Its labels, those that are derived among them.",

@@ -8,7 +8,7 @@ what a snapshot leaves on the cluster's nodes, less what groups hold there that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from gitplacer.accounts import Account, Accounts
@@ -19,7 +19,6 @@ from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.decision import Action, Decision
 from gitplacer.plaintext import aligned, few, printable
-from gitplacer.relocation.silence import silent_clusters
 
 
 def _nodes(account: Account, *, ready: bool = True) -> int:
@@ -40,6 +39,7 @@ def status_json(view: PlanView) -> dict[str, Any]:
                 "cluster": a.cluster.name,
                 "role": a.cluster.spec.role,
                 "state": a.cluster.spec.state,
+                "silentSince": rfc3339(a.silent_since) if a.silent_since is not None else None,
                 "standby": _standby_value(view.snapshot.states.get(a.cluster.name)),
                 "snapshot": a.freshness,
                 "observedAt": rfc3339(told.observed_at)
@@ -101,10 +101,7 @@ def status_text(view: PlanView) -> str:
     lines = []
     if accounts:
         head = ("Cluster", "State", "Snapshot", "Nodes", "Free cpu", "Free memory", "Free devices", "Groups")
-        silent = silent_clusters(view.snapshot)
-        lines += aligned(
-            [head, *(_cluster_row(a, view.snapshot.states.get(a.cluster.name), silent) for a in accounts)], ""
-        )
+        lines += aligned([head, *(_cluster_row(a, view.snapshot.states.get(a.cluster.name)) for a in accounts)], "")
     placed = [d for d in view.plan.decisions if d.before]
     if placed:
         lines += ["", "Placed", *_placed_lines(placed, view)]
@@ -117,10 +114,10 @@ def status_text(view: PlanView) -> str:
     return "\n".join([*lines, *([""] if lines else []), *computed_from(view)]) + "\n"
 
 
-def _cluster_row(account: Account, sleeping: ClusterState | None, silent: Container[str]) -> tuple[str, ...]:
+def _cluster_row(account: Account, sleeping: ClusterState | None) -> tuple[str, ...]:
     cluster, snapshot = account.cluster, account.snapshot
     state: str = cluster.spec.state if cluster.spec.role == "Workload" else cluster.spec.role
-    if cluster.name in silent:
+    if account.silent_since is not None:
         state = f"{state}, silent: lost"
     if sleeping is not None and sleeping.state != "Active":
         state = sleeping.state if state == "Active" else f"{state}, {sleeping.state}"

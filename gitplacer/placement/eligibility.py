@@ -22,6 +22,7 @@ from gitplacer.placement.queued import Waits, waits_in
 from gitplacer.policies.allowing import closed, not_liked, not_selected
 from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale
+from gitplacer.relocation.silence import fell_silent
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.workloads.facts import Demand, ObjectFacts
@@ -61,14 +62,20 @@ def may_not_enter(
     cluster: Cluster,
     capacity: Mapping[str, CapacitySnapshot],
     broken: frozenset[str],
+    silent: Mapping[str, datetime],
     now: datetime,
 ) -> Finding | None:
-    """Why a cluster that a group would be allowed on takes nothing new of it, or None."""
+    """
+    Why a cluster that a group would be allowed on takes nothing new of it, or None. `silent` are those that count as lost because nobody
+    hears of them, with the time since when.
+    """
     declared = closed(cluster)
     if declared is not None:
         return declared
     if group.unit == PLATFORM:
         return None  # what makes a cluster usable cannot wait for it to be usable
+    if cluster.name in silent:
+        return fell_silent(silent[cluster.name])
     if cluster.name in broken:
         return Finding(code=Reason.BROKEN_SNAPSHOT)
     snapshot = capacity.get(cluster.name)

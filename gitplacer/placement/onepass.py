@@ -64,7 +64,7 @@ from gitplacer.relocation.evidence import speaks_of
 from gitplacer.relocation.guards import Tally, frozen_until, held_removals
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
-from gitplacer.relocation.silence import silent_clusters
+from gitplacer.relocation.silence import fell_silent, silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.variants import AS_USUAL, Sort
@@ -423,7 +423,7 @@ class Pass:
         """What there is against a cluster whatever a group asks for, but for its APIs: its state, and that of its snapshot."""
         s = self.snapshot
         return (
-            may_not_enter(group, cluster, s.capacity, s.broken_capacity, s.now)
+            may_not_enter(group, cluster, s.capacity, s.broken_capacity, self.silent, s.now)
             or self._not_back_yet(group, cluster)
             or self._cannot_wake(group, cluster)
         )
@@ -482,7 +482,7 @@ class Pass:
         if group.unit == PLATFORM:
             return None
         if cluster.name in self.silent:
-            return Finding(code=Reason.CLUSTER_LOST, subject=cluster.name)
+            return fell_silent(self.silent[cluster.name])
         return Finding(code=Reason.LEFTOVER_THERE) if cluster.name in self.leftovers else None
 
     def thaws(self, reason: Reason) -> datetime | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from gitplacer.belief import Doubted
+from gitplacer.model.decision import Finding, Reason
 from gitplacer.snapshot import Snapshot
 
 
@@ -30,3 +31,12 @@ def silent_clusters(snapshot: Snapshot) -> Mapping[str, datetime]:
         if snapshot.now - at > timedelta(seconds=after) and not isinstance(snapshot.capacity[name], Doubted)
     }
     return silent if 2 * len(silent) <= len(heard) else {}
+
+
+def fell_silent(since: datetime, leaves: str = "") -> Finding:
+    """
+    That a cluster is silent since a time. `leaves` names it to somebody who is on it; whoever would come to it knows which is meant.
+
+    The subject is `<cluster> silent since <time>`, or `silent since <time>`.
+    """
+    return Finding(code=Reason.CLUSTER_LOST, subject=f"{leaves} silent since {since:%Y-%m-%dT%H:%M:%SZ}".lstrip())

@@ -45,7 +45,10 @@ _NODES = 6
 """Plans beside these."""
 
 _RANKS = {reason: rank for rank, reason in enumerate(Reason)}
-_NOT_CONSIDERED = range(_RANKS[Reason.MANAGEMENT_CLUSTER], _RANKS[Reason.COPIES_SPREAD] + 1)
+_NOT_CONSIDERED = {
+    Reason.CLUSTER_LOST,
+    *list(Reason)[_RANKS[Reason.MANAGEMENT_CLUSTER] : _RANKS[Reason.COPIES_SPREAD] + 1],
+}
 """Reasons for which more machines on a cluster are no help."""
 
 Ways = Mapping[str, frozenset[str]]
@@ -111,11 +114,7 @@ class _Market:
             candidate = case.candidates.get(name)
             if candidate is None or name not in case.books or not case.snapshot.is_awake(name):
                 continue
-            if (
-                _RANKS[candidate.finding.code] not in _NOT_CONSIDERED
-                and cluster.spec.state == "Active"
-                and self.offers(name)
-            ):
+            if candidate.finding.code not in _NOT_CONSIDERED and cluster.spec.state == "Active" and self.offers(name):
                 found.append(name)
         return found
 

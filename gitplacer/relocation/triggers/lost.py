@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitplacer.model.decision import Finding, Reason
+from gitplacer.relocation.silence import fell_silent
 from gitplacer.relocation.triggers.standing import Standing
 
 
@@ -11,6 +12,5 @@ def trigger(standing: Standing) -> Finding | None:
     if standing.cluster is not None and standing.cluster.spec.state == "Lost":
         return Finding(code=Reason.CLUSTER_LOST, subject=standing.name)
     if standing.silent_since is not None:
-        said = f"{standing.name} silent since {standing.silent_since:%Y-%m-%dT%H:%M:%SZ}"
-        return Finding(code=Reason.CLUSTER_LOST, subject=said)
+        return fell_silent(standing.silent_since, standing.name)
     return None
