@@ -142,22 +142,28 @@ def test_namespaces_that_compete_take_turns_and_who_runs_much_is_last() -> None:
     assert story.plan().steps == ()
 
 
-def job(name: str, gpus: int) -> dict[str, str]:
+ROOM = "n1 64 256Gi 4"
+
+
+def job(name: str, gpus: int, cpu: str = "1") -> dict[str, str]:
     """A job that gives its room back when it ends. Its head and submitter ask for little."""
-    made = rayjob("jobs", name, workers=gpus, cpu="1")
+    made = rayjob("jobs", name, workers=gpus, cpu=cpu)
     return {
         path: text.replace("  entrypoint", "  shutdownAfterJobFinishes: true\n  entrypoint")
         for path, text in made.items()
     }
 
 
-def reported(story: Story, phases: Mapping[str, str], room: str = "n1 64 256Gi 4") -> None:
+def reported(story: Story, phases: Mapping[str, str], *room: str) -> None:
     """Cluster a reports the phase of each group, having applied everything."""
     text = story.deployment.read("clusters/a/workloads/gitplacer.yaml").decode()
     epoch = text.partition('epoch: "')[2].partition('"')[0]
     groups = "".join(f"- {{name: {name}, phase: {phase}}}\n" for name, phase in phases.items())
     story.capacity |= snapshot(
-        "a", room, at=story.now, more=f"applied: {{workloads: {epoch}}}\n" + (f"groups:\n{groups}" if groups else "")
+        "a",
+        *(room or (ROOM,)),
+        at=story.now,
+        more=f"applied: {{workloads: {epoch}}}\n" + (f"groups:\n{groups}" if groups else ""),
     )
 
 
@@ -166,7 +172,7 @@ def a_stream_of_small_jobs(hours: int, *, arrive_first: bool) -> int:
     Four GPUs, and every half hour two new jobs of one GPU, which run for an hour; in the middle a gang that needs all
     four. In which half hour it is placed, or 0.
     """
-    story = Story.of(cluster("a"), ANYWHERE, capacity=snapshot("a", "n1 64 256Gi 4"))
+    story = Story.of(cluster("a"), ANYWHERE, capacity=snapshot("a", ROOM))
     started: dict[str, int] = {}
     big = "jobs/big" if not arrive_first else "jobs/zz-big"
     for tick in range(1, 2 * hours):
@@ -198,7 +204,7 @@ def test_a_big_gang_is_not_overtaken_for_ever_by_small_ones(arrive_first: bool) 
     assert 0 < tick <= 4 + 5
 
 
-def aged(*, services: int = 0, jobs: int = 2, room: str = "n1 64 256Gi 4") -> Story:
+def aged(*, services: int = 0, jobs: int = 2, room: str = ROOM) -> Story:
     """Cluster a with services and jobs of one GPU each, and a gang of three GPUs that has waited for an hour."""
     story = Story.of(cluster("a"), ANYWHERE, capacity=snapshot("a", room))
     for number in range(services):
@@ -230,6 +236,21 @@ def test_room_is_kept_for_who_has_waited_long_where_that_can_ever_help() -> None
     assert story.plan().steps == ()
     reported(story, {"jobs/job-0": "Succeeded", "jobs/job-1": "Succeeded"})
     assert outcome(story.run())["jobs/big"] == "Place a Fits"
+
+
+def test_room_beside_what_is_kept_that_only_luck_would_leave_is_told_as_kept() -> None:
+    room = ("n1 8 64Gi 2", "n2 8 64Gi 2", "n3 6 64Gi 1")
+    story = Story.of(cluster("a"), ANYWHERE, job("first", 1), capacity=snapshot("a", *room))
+    story.run()
+    story.source |= job("big", 4, cpu="3")
+    story.run()
+    story.now += timedelta(hours=1)
+    reported(story, {"jobs/first": "Running"}, *room)
+    story.source |= job("late", 1)
+    told = decisions(story.run())
+    (there,) = told["jobs/late"].candidates
+    assert told["jobs/big"].finding.code == "RoomReserved" and not told["jobs/late"].after
+    assert (there.verdict, there.finding.code, there.finding.subject) == ("Rejected", "ReservedFor", "jobs/big")
 
 
 def test_no_room_is_kept_where_what_runs_does_not_end() -> None:

@@ -37,6 +37,8 @@ _TAKES = frozenset({
     Reason.FITS, Reason.FITS_BY_SCALE_UP, Reason.KUEUE_ADMITS, Reason.NOMINATED, Reason.PLATFORM, Reason.PODS_MAY_WAIT, Reason.ROOM,
 })  # fmt: skip
 """Findings about a cluster that would take a group."""
+_DOUBTS = frozenset({Reason.ROOM, Reason.TIGHT_FIT})
+"""Findings about a cluster that has room for a group, which is not known to find it in every order."""
 
 
 class Tries:
@@ -174,7 +176,13 @@ class Evaluation:
         """The verdict on a cluster's room; what is kept for somebody else is told as that, and never as a shortage."""
         finding = self._room_for(group, policy, name)
         kept_for = self._occupancy.reservations.on(name)
-        if not kept_for or _fits(finding) or group.unit == PLATFORM:
+        if not kept_for or group.unit == PLATFORM:
+            return finding
+        if finding.code in _DOUBTS and (name in self._tries.tight[group.id] or self._is_passed_over(group, name)):
+            others = ", ".join(other for other in kept_for if other != group.id)
+            sure = bool(others) and self._is_sure_of_all(group, name)
+            return Finding(code=Reason.RESERVED_FOR, subject=others) if sure else finding
+        if _fits(finding):
             return finding
         ledger = self._books[name]
         self._books.replace(name, self._occupancy.unreserved(name))
@@ -182,6 +190,13 @@ class Evaluation:
         self._books.replace(name, ledger)
         others = ", ".join(other for other in kept_for if other != group.id)
         return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
+
+    def _is_sure_of_all(self, group: Group, name: str) -> bool:
+        """Whether a group would find room in every order on a cluster on which none were kept: beside what is kept only a proof lets it in."""
+        gang, whole = self._pass.gang_on(group.id, name), self._occupancy.unreserved(name)
+        if not isinstance(whole.fit(gang, scale_up=False), Packing):
+            return False
+        return whole.proves(gang) or (not self._is_too_much_to_try and whole.tight(gang) is None)
 
     def _room_for(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         if group.unit == PLATFORM:
@@ -233,12 +248,16 @@ class Evaluation:
         exceeds = self._pass.exceeds(gang, ledger, name, scales)
         return replace(short, code=Reason.EXCEEDS_CLUSTER) if exceeds else short
 
+    @property
+    def _is_too_much_to_try(self) -> bool:
+        return len(self._pass.groups) * len(self._pass.clusters) > _TRIED
+
     def _is_passed_over(self, group: Group, name: str) -> bool:
         return self._tries.is_passed_over(group.id, self._books.number(name))
 
     def _fits_now(self, gang: Gang, name: str) -> Finding:
         """What there is to say of a cluster that has room for a gang now."""
-        if len(self._pass.groups) * len(self._pass.clusters) > _TRIED:
+        if self._is_too_much_to_try:
             return Finding(code=Reason.ROOM)
         tight = self._books.tight(gang, name)
         return Finding(code=Reason.FITS) if tight is None else left_out(tight)
