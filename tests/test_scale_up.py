@@ -64,6 +64,24 @@ def test_what_keeps_machines_from_being_added_is_told(group: str, autoscaler: st
     assert said(done) == text
 
 
+@pytest.mark.parametrize(
+    ("machine", "nodes", "short"),
+    [
+        ('cpu: "8", memory: 64Gi, nvidia.com/gpu: "1"', ["n1 2 2Gi"], "3 of 4 worker/gpu fit; short 1 nvidia.com/gpu"),
+        ('cpu: "2", memory: 4Gi, nvidia.com/gpu: "1"', ["n1 2 2Gi"], "3 of 4 worker/gpu fit; short 1 nvidia.com/gpu and 4Gi memory"),
+        ('cpu: "8", memory: 64Gi, nvidia.com/gpu: "1"', [], "3 of 4 worker/gpu fit; short 1 nvidia.com/gpu"),
+    ],
+)  # fmt: skip
+def test_what_is_short_is_what_is_missing_beside_all_machines_that_can_be_added(
+    machine: str, nodes: list[str], short: str
+) -> None:
+    types = f"nodeTypes: [{{name: g, max: 3, allocatable: {{{machine}}}}}]"
+    done = Story.of(scaling(types), ANYWHERE, rayservice("x", "app", workers=4), capacity=snapshot("c", *nodes)).plan()
+    assert said(done) == (
+        f"ExceedsCluster: {short}; more than the cluster holds when empty, counting all nodes that can be added"
+    )
+
+
 def test_a_group_that_was_counted_on_keeps_its_place_when_it_is_exhausted_and_another_waits() -> None:
     groups = f"nodeGroups: [{{{GROUP % 3}}}]\n"
     story = Story.of(scaling(""), ANYWHERE, APP, capacity=snapshot("c", more=groups))

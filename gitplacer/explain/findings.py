@@ -521,7 +521,7 @@ def _shortage(finding: Finding) -> list[str]:
     if finding.tally and (ruled or not lacks_room):
         refusals = [tally_text(t, finding.nodes) for t in finding.tally]
         return refusals if finding.code is finding.tally[0].reason and len(refusals) == 1 else [*said, *refusals]
-    if finding.wanted and not finding.nodes:
+    if finding.wanted and not finding.nodes and not finding.placed:
         return [*said, "it has no nodes"]
     if finding.short:
         return [*said, f"short {amounts_text(finding.short)}"]

@@ -325,7 +325,7 @@ def _attempt(room: Room, order: Sequence[PodSet], tight: bool, scale_up: bool) -
             uses += [Use(len(room.free) + index, takes.row, count, pods) for index, count in more]
         if missing:
             limits = in_the_way(room.nodes, pods.shape, takes.row, opened.left) if scale_up else ()
-            short = _shortfall(room, free, pods, pods.count - missing)
+            short = _shortfall(room, free, pods, pods.count - missing, opened)
             return replace(short, uses=tuple(uses), opened=tuple(opened.types), limits=limits)
     promised = any(use.machine >= len(room.nodes.machines) for use in uses)
     return Packing(tuple(uses), tuple(opened.types), promised)
@@ -378,12 +378,15 @@ def _fill(room: Room, free: Amounts, pods: PodSet, now: Callable[[], Counts], ti
     return uses
 
 
-def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int) -> Shortfall:
+def _shortfall(room: Room, free: Amounts, pods: PodSet, placed: int, opened: Opened | None = None) -> Shortfall:
+    """What some pods are short of where so many were placed: what neither the machines of a room have left nor those that were opened."""
     nodes, takes = room.nodes, room.takes(pods.shape)
     row, mask, real = takes.row, takes.mask, len(nodes.machines)
     asked = np.flatnonzero(row)
     missing = pods.count - placed
     able = free[mask][:, asked]
+    if opened is not None and opened.types:
+        able = np.concatenate([able, opened.free_for(pods.shape)[:, asked]])
     slots = np.clip(able // row[asked], 0, None).sum(axis=0) if len(able) else np.zeros(len(asked), dtype=np.int64)
     lacking = {
         nodes.columns.names[column]: (missing - int(have)) * int(row[column])

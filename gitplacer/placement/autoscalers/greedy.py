@@ -50,6 +50,11 @@ class Opened:
                 wanted -= self._put(placed, len(self.types) - 1, row, min(wanted, fits))
         return placed, wanted
 
+    def free_for(self, pod: PodShape) -> Amounts:
+        """What is left on those of the machines that admit a pod, a row for each."""
+        rows = [row for key, row in zip(self.types, self._free, strict=True) if self._nodes.type_admits(pod, key)]
+        return np.array(rows, dtype=np.int64).reshape(-1, len(self._nodes.columns))
+
     def _may_open(self, key: str, most: int) -> int:
         most = min(most, MOST_OPENED - len(self.types))
         return min(
