@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
 from gitplacer.accounts import Accounts
-from gitplacer.explain import NoSuchGroup
+from gitplacer.explain import NoSuchGroup, finding_text
 from gitplacer.formats.room import room_json, room_text
 from gitplacer.formats.roomschema import room_schema
 from gitplacer.hydrate import Hydration
@@ -38,6 +38,7 @@ from gitplacer.room import (
 from tests.commands import NOW, make_repo, run
 from tests.stories import ANYWHERE, START, Story, cluster, policy, rayjob, rayservice, snapshot
 from tests.test_remedies import planned
+from tests.test_tenants import tenant
 
 Capture = pytest.CaptureFixture[str]
 GPU = "nvidia.com/gpu"
@@ -279,6 +280,39 @@ def test_a_group_that_no_machine_helps_is_named() -> None:
     )
     found = shopped(story)
     assert found.impossible == ("ml/app",) and not found.bought and not found.places
+
+
+@pytest.mark.parametrize(
+    ("limit", "policys", "code", "said"),
+    [
+        ("budgetPerHour: 3", "", "BudgetExceeded",
+         "needs machines for 4.00 an hour more; 0.00 of tenant ml's budget of 3.00 an hour are in use"),
+        ("budgetPerHour: 99", "budgetPerHour: 3", "BudgetExceeded",
+         "needs machines for 4.00 an hour more; 0.00 of its policy's budget of 3.00 an hour are in use"),
+        ('quota: {nvidia.com/gpu: "2"}', "", "TenantQuota",
+         "asks for 3 nvidia.com/gpu, and 0 of 2 of tenant ml are taken"),
+    ],
+)  # fmt: skip
+def test_nothing_is_bought_that_a_budget_or_a_quota_forbids(limit: str, policys: str, code: str, said: str) -> None:
+    story = Story.of(
+        cluster("a", autoscaler=SPENT), policy("all", f"select: {{}}\n{policys}".strip()),
+        tenant("ml", f'paths: ["workloads/ml/**"]\nnamespaces: [ml]\n{limit}'),
+        tenant("web", 'paths: ["workloads/web/**"]\nnamespaces: [web]'),
+        rayservice("ml", "app", workers=3), capacity=snapshot("a", "n1 1 4Gi"),
+    )  # fmt: skip
+    found = shopped(story)
+    assert not found.bought and not found.places
+    ((group, finding),) = found.forbidden
+    assert (group, finding.code, finding_text(finding)) == ("ml/app", code, said)
+    room, view = Room(asked=(), clusters=(), shopping=found), story.plan().view
+    assert f"  nothing is bought for ml/app: {said}" in room_text(room, view).splitlines()
+    value = json.loads(room_json(room, view))
+    jsonschema.Draft202012Validator(room_schema()).validate(value)
+    assert value["shopping"]["forbidden"] == [{"group": "ml/app", "reason": {"code": code, "message": said}}]
+    story.source |= policy("web", "select: {namespaces: [web]}\nprecedence: 5") | rayservice("web", "app")
+    found = shopped(story)
+    assert told(found) == ["1 gpu for a"] and found.placed == ("web/app",) and found.complete
+    assert [group for group, _ in found.forbidden] == ["ml/app"]
 
 
 def test_nothing_is_bought_for_a_cluster_that_is_silent() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gitplacer.explain import PlanView, amount_text, amounts_text, computed_from
+from gitplacer.explain import PlanView, amount_text, amounts_text, computed_from, finding_text
 from gitplacer.formats.planjson import inputs_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model import quantity
 from gitplacer.model.room import Asked, Largest, QueueRoom, Room, Shopping, Stranded
 from gitplacer.plaintext import aligned, few, printable
 
-FORMAT_VERSION = "1.1"
-"""1.1: `queues`"""
+FORMAT_VERSION = "1.2"
+"""1.1: `queues`; 1.2: `forbidden`"""
 
 
 def room_text(room: Room, view: PlanView) -> str:
@@ -92,6 +92,8 @@ def _shopping_lines(shopping: Shopping) -> list[str]:
         lines += aligned([(printable(group), f"→ {cluster}") for group, cluster in shopping.places])
     if shopping.impossible:
         lines.append(f"  no machine on offer helps {few([printable(g) for g in shopping.impossible], most=10)}")
+    for group, finding in shopping.forbidden:
+        lines.append(f"  nothing is bought for {printable(group)}: {finding_text(finding)}")
     if shopping.places:
         lines.append(f"  {_proof_text(shopping)}")
     return lines
@@ -172,5 +174,9 @@ def _shopping(shopping: Shopping) -> dict[str, Any]:
         "places": [{"group": group, "cluster": cluster} for group, cluster in shopping.places],
         "placed": list(shopping.placed),
         "impossible": list(shopping.impossible),
+        "forbidden": [
+            {"group": group, "reason": {"code": str(finding.code), "message": finding_text(finding)}}
+            for group, finding in shopping.forbidden
+        ],
         "complete": shopping.complete,
     }  # fmt: skip

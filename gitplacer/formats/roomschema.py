@@ -26,7 +26,7 @@ def room_schema() -> dict[str, Any]:
             clusters=array_of(_cluster(), "Sorted by cluster."),
             shopping=or_null(_shopping()),
         ),
-        "$defs": {"requests": plan["$defs"]["requests"]},
+        "$defs": {name: plan["$defs"][name] for name in ("reason", "requests")},
     }
 
 
@@ -93,5 +93,9 @@ def _shopping() -> dict[str, Any]:
         places=array_of(object_of(group=text("The group."), cluster=text("Where it would go.")), "Sorted by group."),
         placed={**names, "description": "Those of them that a plan with these machines places."},
         impossible={**names, "description": "Groups that no machine on offer helps."},
+        forbidden=array_of(
+            object_of(group=text("The group."), reason={"$ref": "#/$defs/reason"}),
+            "Groups for which nothing is bought, since a budget or a quota would not let them have it. Sorted by group.",
+        ),
         complete={"type": "boolean", "description": "Whether nothing cheaper was left untried."},
     )

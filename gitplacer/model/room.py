@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gitplacer.model.decision import Finding
 from gitplacer.model.resources import Resources
 
 
@@ -94,7 +95,8 @@ class Bought:
 class Shopping:
     """
     The cheapest machines that would place what waits. `places` says where each group goes, `placed` which of them a plan with these
-    machines places, `impossible` which no machine on offer would help. `complete`: nothing cheaper was left untried.
+    machines places, `impossible` which no machine on offer would help. `forbidden` are groups for which nothing is bought, each with the
+    budget or quota that would not let them have it. `complete`: nothing cheaper was left untried.
     """
 
     waiting: tuple[str, ...]
@@ -102,6 +104,7 @@ class Shopping:
     places: tuple[tuple[str, str], ...] = ()
     placed: tuple[str, ...] = ()
     impossible: tuple[str, ...] = ()
+    forbidden: tuple[tuple[str, Finding], ...] = ()
     complete: bool = True
 
     @property

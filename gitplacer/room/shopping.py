@@ -8,7 +8,8 @@ steps of it are counted; where they run out the best way so far is told, and tha
 
 What was found is proved: a plan is made with these machines. Where an autoscaler adds them its limits are raised; where nobody does,
 or the plan makes other use of them, the nodes are there. Pods on nodes that are there may sit badly, so that a gang does not find
-room in every order: then a machine more is bought for it, a few times.
+room in every order: then a machine more is bought for it, a few times. For whom a budget or a quota forbids them nothing is bought, and the
+others are shopped for again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs
 from gitplacer.kinds.machines import NodeType
 from gitplacer.machines import LimitKind, MachineType
-from gitplacer.model.decision import Reason
+from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.room import Bought, Shopping
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Nodes
@@ -41,6 +42,8 @@ MOST_GROUPS = 200
 """Groups for which something is bought, by name."""
 REPAIRS = 4
 """Machines that are bought besides, one by one, where a plan does not place all that waits."""
+REFUSALS = 4
+"""How often shopping begins again without those whom a budget or a quota forbids what was found."""
 _NODES = 6
 """Plans beside these."""
 
@@ -50,6 +53,9 @@ _NOT_CONSIDERED = {
     *list(Reason)[_RANKS[Reason.MANAGEMENT_CLUSTER] : _RANKS[Reason.COPIES_SPREAD] + 1],
 }
 """Reasons for which more machines on a cluster are no help."""
+
+_FORBIDS = frozenset({Reason.BUDGET_EXCEEDED, Reason.TENANT_QUOTA})
+"""Why a group waits to which nobody may give more."""
 
 Ways = Mapping[str, frozenset[str]]
 """The groups that each cluster gets."""
@@ -61,6 +67,18 @@ class _Need:
 
     cost: int
     machines: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """
+    What comes of machines that were bought: the groups that a plan with them places, the machines with which it does, and the groups that
+    may not have what is bought for them, with why.
+    """
+
+    placed: tuple[str, ...]
+    bought: dict[tuple[str, str], int]
+    forbidden: Mapping[str, Finding] = field(default_factory=dict)
 
 
 def shop(
@@ -82,14 +100,24 @@ def shop(
     if not possible:
         return Shopping(waiting=tuple(cases), impossible=impossible)
     within = dict(sorted(possible.items())[:MOST_GROUPS])
-    ways, complete = _cheapest(market, within)
-    if ways is None:
-        return Shopping(waiting=tuple(cases), impossible=impossible, complete=False)
-    bought = _bought(market, ways)
-    placed, repairs = _proved(inputs, hydration, memo, market, ways, bought, tuple(within))
+    whole, forbidden, left = len(within) == len(possible), dict[str, Finding](), REFUSALS
+    while True:
+        ways, complete = _cheapest(market, within)
+        if ways is None:
+            return Shopping(
+                waiting=tuple(cases), impossible=impossible, forbidden=tuple(sorted(forbidden.items())), complete=False
+            )
+        bought = _bought(market, ways)
+        proof = _proved(inputs, hydration, memo, market, ways, bought, tuple(within))
+        if not (proof.forbidden and left):
+            break
+        left -= 1
+        forbidden |= proof.forbidden
+        within = {group: clusters for group, clusters in within.items() if group not in forbidden}
     return Shopping(
-        waiting=tuple(cases), bought=_told(market, repairs), places=_places(ways), placed=placed,
-        impossible=impossible, complete=complete and repairs == bought and len(within) == len(possible),
+        waiting=tuple(cases), bought=_told(market, proof.bought), places=_places(ways), placed=proof.placed,
+        impossible=impossible, forbidden=tuple(sorted(forbidden.items())),
+        complete=complete and proof.bought == bought and whole,
     )  # fmt: skip
 
 
@@ -224,23 +252,29 @@ def _proved(
     ways: Ways,
     bought: dict[tuple[str, str], int],
     wanted: tuple[str, ...],
-) -> tuple[tuple[str, ...], dict[tuple[str, str], int]]:
-    """Which of the groups a plan with the machines places, and the machines with which it does."""
+) -> _Proof:
+    """Which of the groups a plan with the machines places, or with a few more."""
     trials = Trials("", memo or NoMemo(), _NODES + REPAIRS)
     keep = frozenset(d.group for d in hydration.view.plan.decisions if is_placed(d))
     best: tuple[str, ...] = ()
     tried, then = dict(bought), dict(bought)
     for repair in range(REPAIRS + 1):
+        forbidden: Mapping[str, Finding] | None = None
         for there in (False, True) if not repair else (True,):
-            placed = _placed(_with_machines(inputs, market, tried, there=there), trials, wanted, keep)
+            made = _planned(_with_machines(inputs, market, tried, there=there), trials, keep)
+            placed = tuple(group for group in wanted if group in made and is_placed(made[group]))
             if len(placed) > len(best) or placed == wanted:
                 best, then = placed, dict(tried)
             if placed == wanted:
-                return best, then
+                return _Proof(best, then)
+            over = {group: made[group].finding for group in wanted if group in made and _is_forbidden(made[group])}
+            forbidden = over if forbidden is None else {g: why for g, why in over.items() if g in forbidden}
+        if forbidden and not repair:
+            return _Proof(best, then, forbidden)
         waiting = next(group for group in wanted if group not in best)
         name = next(name for name, groups in ways.items() if waiting in groups)
         tried = _one_more(market, tried, name, waiting)
-    return best, then
+    return _Proof(best, then)
 
 
 def _one_more(market: _Market, bought: dict[tuple[str, str], int], name: str, group: str) -> dict[tuple[str, str], int]:
@@ -253,17 +287,21 @@ def _one_more(market: _Market, bought: dict[tuple[str, str], int], name: str, gr
     return {**bought, (name, key): bought.get((name, key), 0) + 1}
 
 
-def _placed(inputs: Inputs | None, trials: Trials, wanted: tuple[str, ...], keep: frozenset[str]) -> tuple[str, ...]:
-    """Which groups a plan places; none, if others lose their place for them."""
+def _planned(inputs: Inputs | None, trials: Trials, keep: frozenset[str]) -> Mapping[str, Decision]:
+    """What becomes of each group in a plan; of none, if others lose their place for them."""
     if inputs is None:
-        return ()
+        return {}
     try:
         done = trials(inputs)
     except OutOfTrials:
-        return ()
+        return {}
     decisions = {d.group: d for d in done.view.plan.decisions} if done is not None else {}
     placed = {group for group, decision in decisions.items() if is_placed(decision)}
-    return tuple(group for group in wanted if group in placed) if placed >= keep else ()
+    return decisions if placed >= keep else {}
+
+
+def _is_forbidden(decision: Decision) -> bool:
+    return not is_placed(decision) and decision.finding.code in _FORBIDS
 
 
 def _with_machines(
