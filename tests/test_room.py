@@ -527,12 +527,17 @@ def test_the_room_command_asks_and_answers(capfd: Capture, tmp_path: Path) -> No
     assert 'there is no group "ml/ap"' in run(capfd, "room", tmp_path, "--like", "ml/ap").err
 
 
-@pytest.mark.parametrize("state", ["Cordoned", "Draining"])
+@pytest.mark.parametrize("state", ["Cordoned", "Draining", "Lost"])
 def test_no_gang_fits_a_cluster_that_takes_nothing_new(tmp_path: Path, capfd: Capture, state: str) -> None:
+    silent = state == "Lost"
     story = Story.of(
-        cluster("a", state=state), cluster("b"), ANYWHERE,
-        capacity={k: v for name in "ab" for k, v in snapshot(name, "n1 16 64Gi 2").items()},
+        cluster("a", **({} if silent else {"state": state})), cluster("b"), ANYWHERE,
+        capacity={
+            **snapshot("a", "n1 16 64Gi 2", at=START - timedelta(hours=2) if silent else START),
+            **snapshot("b", "n1 16 64Gi 2"),
+        },
     )  # fmt: skip
+    story.source["fleet.yaml"] = story.source["fleet.yaml"].replace("spec: {}", "spec: {lostAfter: 1h}")
     repo = make_repo(tmp_path, {**story.source, **{f"capacity/{k}": v for k, v in story.capacity.items()}})
     asked = ("room", "--gang", "nvidia.com/gpu=1,cpu=1", "--now", NOW)
     text = run(capfd, *asked, repo).out

@@ -70,7 +70,9 @@ def _cluster() -> dict[str, Any]:
     )
     return object_of(
         cluster=text("The cluster."),
-        state=text("Active, or why it takes nothing new: Cordoned, Draining or Lost."),
+        state=text(
+            "Active, or why it takes nothing new: Cordoned, Draining or Lost, also where it only counts as that."
+        ),
         devices=array_of(device, "Sorted by resource."),
         queues=array_of(queue, "Kueue's ClusterQueues, then its Cohorts, each by name."),
         largest=array_of(largest, "One for each gang of `asked`, in that order."),
