@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import pytest
 import yaml
 
-from gitplacer.explain import verdict_text
+from gitplacer.explain import sentence, verdict_text
 from gitplacer.formats.planjson import plan_document
 from gitplacer.formats.status import status_json, status_text
 from gitplacer.hydrate import Hydration
@@ -1056,6 +1056,32 @@ def test_what_is_known_of_a_job_that_has_nowhere_to_go_is_not_forgotten_and_lear
         ("Hold a MayHaveStarted", 1),
         *[("Hold a NowhereToGo", 0)] * 4,
     ]
+
+
+@pytest.mark.parametrize(
+    ("copies", "third", "states_now", "said"),
+    [
+        (2, "Active", "Draining Draining",
+         "moves from a to c: a is draining; it stays on b: its cluster is draining, and no other takes it; c: fits"),
+        (1, "Cordoned", "Draining Draining",
+         "leaves a: a is draining; it stays on b: its cluster is draining, and no other takes it"),
+        (1, "Active", "Draining Draining", "moves from a and b to c: a is draining; b is draining; c: fits"),
+        (1, "Active", "Draining Lost",
+         "moves from a and b to c: a is draining; b is lost, or gone from the fleet; c: fits"),
+        (2, "Cordoned", "Draining Draining", "is held on a and b: its cluster is draining, and no other takes it"),
+        (2, "Active", "Draining Active", "moves from a to c: a is draining; c: fits"),
+    ],
+)  # fmt: skip
+def test_of_each_copy_that_should_leave_it_is_told_why_it_does_or_stays(
+    copies: int, third: str, states_now: str, said: str
+) -> None:
+    story = two("{strategy: Recreate}", placement="{copies: 2}")
+    for name, state in zip("abc", [*states_now.split(), third], strict=True):
+        story.source |= cluster(name, state=state)
+    seen(story, "c")
+    story.source["policies/p.yaml"] = story.source["policies/p.yaml"].replace("copies: 2", f"copies: {copies}")
+    view = story.plan().view
+    assert sentence(view.decision(SERVICE), view) == said
 
 
 def test_of_too_many_copies_the_one_stays_that_somebody_wants_there() -> None:

@@ -12,6 +12,7 @@ from gitplacer.explain.findings import (
     FROM_TENANT,
     ROOM,
     finding_text,
+    is_of_staying,
     limits_text,
     stays_text,
 )
@@ -46,6 +47,7 @@ def why(decision: Decision, view: PlanView) -> str:
         about = view.clusters.get(finding.subject.partition(":")[0]) if finding.code is Reason.NOT_ELIGIBLE else None
         named = finding.code is Reason.MAY_HAVE_STARTED and decision.blocked_by
         parts.append(stays_text(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
+    parts += _besides(decision, view)
     parts += _taken(decision)
     if decision.waits_in_part:
         told = (Reason.COPIES_WAIT, Reason.SPREAD_WAITS, Reason.SHARES_WAIT)
@@ -76,6 +78,17 @@ def shares(decision: Decision, view: PlanView) -> list[str]:
         role = "" if part.role == "pod" else f" {part.role.partition('/')[2]}"
         said.append(f"{part.object}{role}: {few(each, most=10)}")
     return said
+
+
+def _besides(decision: Decision, view: PlanView) -> list[str]:
+    """Why it leaves further clusters, then why it stays on others that it should leave, those with the same reason together."""
+    leaves, stays = list[str](), dict[str, list[str]]()
+    for name, finding in sorted(decision.besides.items()):
+        if is_of_staying(finding):
+            stays.setdefault(finding_text(finding), []).append(name)
+        else:
+            leaves.append(finding_text(finding, view.clusters.get(name)))
+    return [*leaves, *(f"it stays on {few(names)}: {text}" for text, names in stays.items())]
 
 
 def _taken(decision: Decision) -> list[str]:

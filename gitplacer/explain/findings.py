@@ -365,6 +365,11 @@ def _counted_pods(pods: Sequence[tuple[str, int]]) -> str:
     return " + ".join(part for part in said if part)
 
 
+def is_of_staying(finding: Finding) -> bool:
+    """Whether a finding is why a group stays though it should leave."""
+    return finding.code in _STAYS
+
+
 def stays_text(finding: Finding, who: str) -> str:
     code, _, until = finding.subject.partition(" ")
     trigger = _TRIGGERS.get(code, "it should leave its cluster")

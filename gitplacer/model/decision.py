@@ -444,7 +444,7 @@ class Decision:
     while it is between two, those that it leaves and goes to.
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
-    cluster of `after` why it is there. A hold is of the group's files too, unless it is `updated_in_place`: then only
+    cluster of `after` why it is there, and `besides` of further clusters that it should leave why it does, or why it stays. A hold is of the group's files too, unless it is `updated_in_place`: then only
     its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
     where they are not as their manifests say, `roles` what clusters of `after` have of a group that spans several, and `dispatch` who
     starts it if not the clusters of `after`; the plan fills these in.
@@ -470,6 +470,7 @@ class Decision:
     frozen: frozenset[str] = frozenset()
     proposed: tuple[str, ...] = ()
     refused: Mapping[str, Finding] = field(default_factory=dict)
+    besides: Mapping[str, Finding] = field(default_factory=dict)
     hold_until: datetime | None = None
     consent: str = ""
     finished: Ending | None = None

@@ -74,6 +74,7 @@ class Departures:
         decision = self._moved(leaving, dropped, chosen)
         return replace(
             decision,
+            besides=_besides(leaving, stops, dropped, decision.finding),
             unstarted=self.sightings.unstarted(group, triggers),
             consent=agreed.identity if agreed is not None else "",
         )
@@ -274,3 +275,19 @@ def _dropped(leaving: Leaving, free: Sequence[str], others: int, wanted: int) ->
     if leaving.is_everywhere:
         return tuple(free) if others else ()
     return tuple(free[: max(0, others + len(free) - wanted)])
+
+
+def _besides(
+    leaving: Leaving, stops: Mapping[str, Finding], dropped: Collection[str], told: Finding
+) -> dict[str, Finding]:
+    """
+    Of each cluster that a group should leave why it does, or why it stays there, where that is not what is `told` of it all. Of those that
+    it leaves nothing is said as long as it is told why it does not yet.
+    """
+    found = {}
+    for name, why in sorted(leaving.why.items()):
+        if name not in dropped:
+            found[name] = stops.get(name, Finding(code=Reason.NOWHERE_TO_GO, subject=why.code))
+        elif told in leaving.why.values():
+            found[name] = why
+    return {name: finding for name, finding in found.items() if finding != told}

@@ -58,6 +58,7 @@ def redacted_decision(decision: Decision, shown: Collection[str]) -> Decision:
         finding=redacted_finding(decision.finding),
         reasons=_redacted(decision.reasons),
         refused=_redacted(decision.refused),
+        besides=_redacted(decision.besides),
         candidates=tuple(Candidate(c.cluster, c.verdict, redacted_finding(c.finding)) for c in decision.candidates),
         blocked_by=tuple(group for group in decision.blocked_by if group in shown),
         claim=claim,
