@@ -1031,6 +1031,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 Reason.VOLUME_IN_USE,
                 Reason.VOLUME_NOT_MADE_YET,
                 Reason.MISSING_RUNTIME_CLASS,
+                Reason.RUNTIME_CLASS_CONFLICT,
                 Reason.MISSING_PRIORITY_CLASS,
                 Reason.QUOTA_EXCEEDED,
                 Reason.NODE_NOMINATED,

@@ -10,7 +10,8 @@ held against a cluster: unknown is neither yes nor no.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
@@ -23,6 +24,8 @@ from gitplacer.kinds.fleet import Cluster, ClusterSpec
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, StorageClass
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
+from gitplacer.model import quantity
+from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
@@ -253,8 +256,11 @@ class ClusterProfile:
 
     def _without_runtime_class(self, demand: Demand) -> str | None:
         name = demand.runtime_class
-        if not name or self.runtime_classes is None or any(item.name == name for item in self.runtime_classes):
+        if not name or self.runtime_classes is None:
             return None
+        found = next((item for item in self._runtime_classes if item.name == name), None)
+        if found is not None:
+            return found.contradicts(dict(demand.node_selector), dict(_amounts(demand.overhead)))
         if self.has(Identity("node.k8s.io", "RuntimeClass", "", name)):
             return None
         return f"there is no RuntimeClass {name}"
@@ -273,6 +279,13 @@ class ClusterProfile:
         if not demand.sealing_key or self.sealing_key in (None, demand.sealing_key):
             return None
         return f"it opens secrets sealed for {self.sealing_key}, and one is sealed for {demand.sealing_key}"
+
+
+def _amounts(texts: LabelPairs) -> Iterator[tuple[str, int]]:
+    """The amounts of quantities; one that is none is reported where pods are sized."""
+    for name, text in texts:
+        with suppress(quantity.InvalidQuantity):
+            yield name, quantity.amount(name, text)
 
 
 def container_defaults(ranges: Iterable[LimitRange]) -> Resources:

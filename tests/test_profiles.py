@@ -217,6 +217,12 @@ DEMANDED = [
     ("RayJob submitterPodTemplate.spec.runtimeClassName: gvisor", "runtimeClassName gvisor",
      "{runtimeClasses: [], present: [{apiGroup: node.k8s.io, kind: RuntimeClass, name: gvisor}]}", "runtimeClasses: []",
      "there is no RuntimeClass gvisor"),
+    ("RayCluster headGroupSpec.template.spec.runtimeClassName: gvisor && headGroupSpec.template.spec.nodeSelector: {a: '1'}",
+     "runtimeClassName gvisor", "runtimeClasses: [{name: gvisor, nodeSelector: {a: '1', b: '2'}}]",
+     "runtimeClasses: [{name: gvisor, nodeSelector: {a: '2'}}]", "RuntimeClass gvisor selects nodes of a=2, and the pod selects a=1"),
+    ("RayCluster headGroupSpec.template.spec.runtimeClassName: gvisor && headGroupSpec.template.spec.overhead: {cpu: 500m}",
+     "runtimeClassName gvisor", "runtimeClasses: [{name: gvisor, overhead: {cpu: '0.5'}}]",
+     "runtimeClasses: [{name: gvisor}]", "the pod's overhead is not that of RuntimeClass gvisor"),
 ]  # fmt: skip
 """One row for each thing that can be asked for, and one more where there are two ways of not having it."""
 

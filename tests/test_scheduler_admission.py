@@ -107,6 +107,16 @@ def test_a_runtime_class_costs_and_chooses_nodes_and_has_to_be_there() -> None:
     assert said([a_pod("p", cpu="2", runtimeClassName="kata")], A, able, kata) == "No ExceedsCluster"
     assert said([a_pod("p", runtimeClassName="gvisor")], A, kata) == "No MissingRuntimeClass"
     assert said([a_pod("p", runtimeClassName="gvisor")], A) == "Fits"  # nobody asked which there are
+    assert (
+        said([a_pod("p", runtimeClassName="kata", nodeSelector={"kata": "y"}, overhead={"cpu": "1"})], able, kata)
+        == "Fits"
+    )
+    other = machine("o", cpu="2", kata="n")
+    assert (
+        said([a_pod("p", runtimeClassName="kata", nodeSelector={"kata": "n"})], other, kata)
+        == "No RuntimeClassConflict"
+    )
+    assert said([a_pod("p", runtimeClassName="kata", overhead={"cpu": "2"})], able, kata) == "No RuntimeClassConflict"
 
 
 # -- quotas -----------------------------------------------------------------------------------------------------------

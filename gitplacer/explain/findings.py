@@ -110,6 +110,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.VOLUME_IN_USE: ("another pod has its volume",) * 2,
     Reason.VOLUME_NOT_MADE_YET: ("nobody knows from where a volume of it will be reached",) * 2,
     Reason.MISSING_RUNTIME_CLASS: ("its RuntimeClass is not there",) * 2,
+    Reason.RUNTIME_CLASS_CONFLICT: ("its RuntimeClass contradicts its pods",) * 2,
     Reason.MISSING_PRIORITY_CLASS: ("its PriorityClass is not there",) * 2,
     Reason.LIMIT_RANGE: ("a LimitRange refuses its pods", "{}"),
     Reason.QUOTA_EXCEEDED: ("a ResourceQuota refuses its pods",) * 2,

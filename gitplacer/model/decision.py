@@ -119,6 +119,7 @@ class Reason(enum.StrEnum):
     VOLUME_IN_USE = "VolumeInUse"  # one pod at a time may have it, and another does
     VOLUME_NOT_MADE_YET = "VolumeNotMadeYet"  # nobody knows from which nodes it will be reached
     MISSING_RUNTIME_CLASS = "MissingRuntimeClass"
+    RUNTIME_CLASS_CONFLICT = "RuntimeClassConflict"  # it and the pods ask for different nodes, or overhead
     MISSING_PRIORITY_CLASS = "MissingPriorityClass"
     LIMIT_RANGE = "LimitRangeViolated"
     QUOTA_EXCEEDED = "QuotaExceeded"

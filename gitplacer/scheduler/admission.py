@@ -106,6 +106,11 @@ class Rules:
         runtime, priority = role.named.runtime_class, role.named.priority_class
         if runtime and self.runtime_classes is not None and all(c.name != runtime for c in self.runtime_classes):
             yield Objection(Reason.MISSING_RUNTIME_CLASS, f"{role.name}: there is no RuntimeClass {runtime}")
+        for found in self.runtime_classes or ():
+            overhead = NOTHING if role.ask is None else role.ask.overhead
+            # sizing has filled in what the class says where the pod says nothing, and kept the pod's word where both do
+            if found.name == runtime and (said := found.contradicts(dict(role.shape.node_selector), overhead)):
+                yield Objection(Reason.RUNTIME_CLASS_CONFLICT, f"{role.name}: {said}")
         known = None if self.priorities is None else self.priorities.keys() | _SYSTEM_PRIORITIES.keys()
         if priority and known is not None and priority not in known:
             yield Objection(Reason.MISSING_PRIORITY_CLASS, f"{role.name}: there is no PriorityClass {priority}")

@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
+from gitplacer.model.podrules import LabelPairs
 from gitplacer.workloads.facts import Demand, at
 
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -243,9 +244,22 @@ def _group(group: _Mapping, path: Path) -> _Asked:
 
 
 def _pod(template: _Mapping, path: Path) -> _Asked:
-    name = _mapping(template, "spec").get("runtimeClassName")
+    spec = _mapping(template, "spec")
+    name = spec.get("runtimeClassName")
     if isinstance(name, str) and name:
-        yield Demand(f"runtimeClassName {name}", runtime_class=name), (*path, "spec", "runtimeClassName")
+        demand = Demand(
+            f"runtimeClassName {name}",
+            runtime_class=name,
+            node_selector=_pairs(spec, "nodeSelector"),
+            overhead=_pairs(spec, "overhead"),
+        )
+        yield demand, (*path, "spec", "runtimeClassName")
+
+
+def _pairs(value: _Mapping, key: str) -> LabelPairs:
+    return tuple(
+        sorted((name, str(text)) for name, text in _mapping(value, key).items() if isinstance(text, str | int))
+    )
 
 
 def _mapping(value: _Mapping, key: str) -> _Mapping:

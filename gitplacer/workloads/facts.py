@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import Requirement
-from gitplacer.model.podrules import of_another, untold_in
+from gitplacer.model.podrules import LabelPairs, of_another, untold_in
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, ClaimSpec, Gang, Named, PodSet, PodShape
 from gitplacer.workloads.requests import PodAsk
@@ -116,7 +116,8 @@ class Demand:
     Something that an object asks of a cluster besides room, in words people know it by (`feature`).
 
     `since` is the KubeRay version that has it and `gate` its feature gate, on by default from `on_since` (empty: never);
-    `api` an API group that must be served; `sealing_key` the key that must open it; `stays`: the object must not be deleted when it is done; `schedulers` the gang schedulers with which KubeRay refuses it.
+    `api` an API group that must be served; `runtime_class` a RuntimeClass that must be there, and admit pods with this `node_selector` and
+    `overhead`, both as they are written; `sealing_key` the key that must open it; `stays`: the object must not be deleted when it is done; `schedulers` the gang schedulers with which KubeRay refuses it.
     """
 
     feature: str
@@ -125,6 +126,8 @@ class Demand:
     on_since: tuple[int, ...] = ()
     api: str = ""
     runtime_class: str = ""
+    node_selector: LabelPairs = ()
+    overhead: LabelPairs = ()
     sealing_key: str = ""
     stays: bool = False
     schedulers: tuple[str, ...] = ()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
 
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import NOTHING, Resources
@@ -23,6 +25,19 @@ class RuntimeClass:
     overhead: Resources = NOTHING
     node_selector: tuple[tuple[str, str], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
+
+    def contradicts(self, node_selector: Mapping[str, str], overhead: Mapping[str, int | Fraction]) -> str | None:
+        """
+        Why the API server refuses pods of the class that say of themselves which labels their nodes have, or what their overhead is; None
+        if it does not. Source: plugin/pkg/admission/runtimeclass of Kubernetes 1.34.
+        """
+        for key, value in self.node_selector:
+            own = node_selector.get(key, value)
+            if own != value:
+                return f"RuntimeClass {self.name} selects nodes of {key}={value}, and the pod selects {key}={own}"
+        if overhead and Resources({name: ceil(amount) for name, amount in overhead.items()}) != self.overhead:
+            return f"the pod's overhead is not that of RuntimeClass {self.name}"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
