@@ -81,6 +81,15 @@ class Known:
         return self.source.identities | made
 
     @cached_property
+    def claims_for_one_pod(self) -> frozenset[tuple[str, str]]:
+        """The PersistentVolumeClaims of the source that one pod at a time may have, by namespace and name."""
+        return frozenset(
+            (item.identity.namespace, item.identity.name)
+            for item in self.source.objects
+            if item.facts.volume is not None and "ReadWriteOncePod" in item.facts.volume.modes
+        )
+
+    @cached_property
     def namesakes(self) -> Mapping[tuple[str, str], tuple[SourceObject, ...]]:
         """Sized objects by namespace and name."""
         found: dict[tuple[str, str], list[SourceObject]] = defaultdict(list)

@@ -390,6 +390,62 @@ def test_a_maximum_that_nobody_wrote_cannot_be_promised() -> None:
     assert [p.code for p in done.problems if p.severity is Severity.ERROR] == ["UnboundedMaximum"]
 
 
+# volumes
+
+SHARED = ", volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"
+
+
+@pytest.mark.parametrize(("mode", "replicas", "volumes", "said"), [
+    ("ReadWriteOncePod", 2, SHARED, "PersistentVolumeClaim data is ReadWriteOncePod, and 2 pods of the group have it"),
+    ("ReadWriteOncePod", 1, SHARED, None),
+    ("ReadWriteOncePod", 2, SHARED.replace("data", "other"), None),
+    ("ReadWriteOncePod", 2, "", None),
+    ("ReadWriteOnce", 2, SHARED, None),
+    ("ReadWriteOncePod", 2, ", volumes: [{name: data, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOncePod]}}}}]", None),
+])  # fmt: skip
+def test_a_volume_for_one_pod_is_not_for_two(mode: str, replicas: int, volumes: str, said: str | None) -> None:
+    """kube-scheduler finds no node for the second of them, so the gang never runs as a whole."""
+    files = {
+        "workloads/x/data.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+        f"spec: {{accessModes: [{mode}], resources: {{requests: {{storage: 1Gi}}}}}}\n",
+        "workloads/x/app.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\n"
+        f"spec:\n  replicas: {replicas}\n  selector: {{matchLabels: {{app: app}}}}\n  template:\n"
+        "    metadata: {labels: {app: app}}\n"
+        f"    spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: 1}}}}}}]{volumes}}}\n",
+    }
+    done = Story.of(*BOTH, ANYWHERE, files, capacity=ROOM).run()
+    assert [p.message for p in done.problems if p.code == "ClaimForOnePod"] == ([] if said is None else [said])
+    assert outcome(done)["x/app"] == ("Place a Fits" if said is None else "Hold  HasProblems")
+
+
+def test_pods_that_may_wait_may_share_a_volume_for_one() -> None:
+    rule = policy("p", "select: {}\nplacement: {admission: Immediate}")
+    files = {
+        "workloads/x/data.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+        "spec: {accessModes: [ReadWriteOncePod]}\n",
+        "workloads/x/app.yaml": ELASTIC.replace(
+            "{spec: {", "{spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], "
+        ),
+    }
+    done = Story.of(cluster("a"), rule, files, capacity=snapshot("a", "n1 64 64Gi")).run()
+    assert outcome(done)["x/app"].startswith("Place a")
+
+
+def test_head_and_workers_do_not_share_a_volume_for_one_pod() -> None:
+    """Whichever pods they are, unless an override leaves one of them."""
+    claim = (
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOncePod]}\n"
+    )
+    shared = ELASTIC.replace("{spec: {", "{spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ")
+    files = {"workloads/x/data.yaml": claim, "workloads/x/app.yaml": shared}
+    for overrides, expected in (
+        ("[]", "Hold  HasProblems"),
+        ("[{path: /spec/rayClusterConfig/workerGroupSpecs/0/template/spec/volumes, op: remove}]", "Place a Fits"),
+    ):
+        story = Story.of(cluster("a", overrides=overrides), ANYWHERE, files, capacity=snapshot("a", "n1 64 64Gi"))
+        assert outcome(story.run())["x/app"] == expected
+
+
 # allowances
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from gitplacer.checks import copies, dispatching, namesakes, references, reserve, sealed, served, spanning
+from gitplacer.checks import copies, dispatching, namesakes, references, reserve, sealed, served, spanning, volumes
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told
 from gitplacer.problems import Problem, Severity
@@ -28,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     sealed.check,
     served.check,
     spanning.check,
+    volumes.check,
 )
 
 

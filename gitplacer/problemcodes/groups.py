@@ -66,6 +66,11 @@ CODES: Mapping[str, Code] = {
         "Each copy would run the job once more.",
         "Let a policy with `copies: 1` govern it.",
     ),
+    "ClaimForOnePod": Code(
+        "Several pods of a group have a volume that is for one",
+        "A claim that is `ReadWriteOncePod` keeps all pods but one off every node, so that the group never runs as a whole.",
+        "Use `ReadWriteMany`, or give each pod a claim of its own: an `ephemeral` volume, or the `volumeClaimTemplates` of a StatefulSet.",
+    ),
     "DividedSingleton": Code(
         "A policy divides what there can be but one of",
         "A divided group runs on several clusters at once. A job would run on each of them, and data in a volume that one node at "
