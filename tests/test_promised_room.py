@@ -189,6 +189,20 @@ def test_what_runs_keeps_away_whom_it_does_not_want_beside_it() -> None:
     assert outcome(story.run())["ns/web"] == "Place a Fits"
 
 
+@pytest.mark.parametrize(("selector", "expected"), [
+    ("matchLabels: {kubernetes.io/metadata.name: ns}", "Wait  NoClusterFits"),
+    ("matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [other, ns]}]", "Wait  NoClusterFits"),
+    ("matchExpressions: [{key: team, operator: DoesNotExist}]", "Wait  NoClusterFits"),
+    ("matchLabels: {kubernetes.io/metadata.name: other}", "Place a Fits"),
+    ("matchExpressions: [{key: kubernetes.io/metadata.name, operator: DoesNotExist}]", "Place a Fits"),
+])  # fmt: skip
+def test_a_namespace_that_is_not_there_yet_will_have_its_name(selector: str, expected: str) -> None:
+    """It comes with the app, so no snapshot has seen it, and what runs there asks for it by the label that each namespace has."""
+    alone = f"{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchLabels: {{app: web}}}}, namespaceSelector: {{{selector}}}}}"
+    nodes = snapshot("a", f"n1 8 32Gi|, pods: [{{namespace: other, antiAffinity: [{alone}]}}]")
+    assert outcome(Story.of(cluster("a"), ANYWHERE, app("ns", "web"), capacity=nodes).run())["ns/web"] == expected
+
+
 def test_pods_that_keep_away_from_each_other_need_a_node_each() -> None:
     apart = app("ns", "web", replicas=3, spec=away_from("{app: web}"))
     story = Story.of(cluster("a"), ANYWHERE, apart, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi"))

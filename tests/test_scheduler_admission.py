@@ -119,6 +119,18 @@ def test_a_runtime_class_costs_and_chooses_nodes_and_has_to_be_there() -> None:
     assert said([a_pod("p", runtimeClassName="kata", overhead={"cpu": "2"})], able, kata) == "No RuntimeClassConflict"
 
 
+def test_a_namespace_that_the_dump_lacks_will_have_its_name() -> None:
+    """The API server labels it so when it is made, and a pod that runs can keep others away by that."""
+    alone = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {},
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ray"}},
+    }
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
+    there = thing("Pod", "alone", "db", spec={"nodeName": "a", "affinity": apart, "containers": [{"name": "c"}]})
+    assert said([a_pod("p")], A, there) == "No PodAffinity"
+
+
 # -- quotas -----------------------------------------------------------------------------------------------------------
 
 

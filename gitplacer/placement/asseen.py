@@ -14,7 +14,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
 from gitplacer.scheduler import ClusterObjects, Node, Pod
-from gitplacer.scheduler.objects import HOSTNAME, PODS
+from gitplacer.scheduler.objects import HOSTNAME, NAMESPACE_NAME, PODS, NamespacesByName
 
 UNKNOWN_SIZE = "a pod on it is of unknown size"
 
@@ -25,7 +25,7 @@ def as_seen(nodes: Nodes, snapshot: CapacitySnapshot, gang_of: Callable[[str], G
     return ClusterObjects(
         tuple(_nodes(nodes, snapshot)),
         (*_listed(snapshot), *running),
-        {n.name: {"kubernetes.io/metadata.name": n.name, **n.labels} for n in snapshot.namespaces},
+        NamespacesByName({n.name: {NAMESPACE_NAME: n.name, **n.labels} for n in snapshot.namespaces}),
     )
 
 

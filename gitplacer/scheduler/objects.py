@@ -7,6 +7,7 @@ pod to the scheduler. Amounts are in the grain of `model.quantity.amount`.
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,3 +71,19 @@ class Node:
 
 Namespaces = Mapping[str, Labels]
 """The labels of each namespace that is known."""
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label that the API server gives each namespace: its name."""
+
+
+class NamespacesByName(UserDict[str, Labels]):
+    """
+    The namespaces of a real cluster. By the time a pod is scheduled its namespace is there, so one that nobody listed yet, because it
+    comes with the pod, has its name for a label.
+    """
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Labels:
+        return {NAMESPACE_NAME: name}

@@ -21,7 +21,7 @@ from gitplacer.model.labels import Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Claim, PodShape
-from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.scheduler.objects import NAMESPACE_NAME, NamespacesByName, Node, Pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, is_pod_level, written
@@ -70,7 +70,8 @@ def read_list(value: Any) -> ClusterObjects:
     """What `kubectl get nodes,pods,namespaces -A -o json` prints: a List of objects of these kinds; others are passed over."""
     items = mappings(value.get("items")) if isinstance(value, dict) else []
     kinds = {kind: [item for item in items if item.get("kind") == kind] for kind in ("Node", "Pod", "Namespace")}
-    return read_cluster(kinds["Node"], kinds["Pod"], kinds["Namespace"])
+    found = read_cluster(kinds["Node"], kinds["Pod"], kinds["Namespace"])
+    return replace(found, namespaces=NamespacesByName(found.namespaces))
 
 
 def read_namespaces(value: Any) -> dict[str, dict[str, str]]:
@@ -79,7 +80,7 @@ def read_namespaces(value: Any) -> dict[str, dict[str, str]]:
     for item in mappings(value):
         metadata = cursor_of(item).mapping("metadata")
         name = metadata.text("name")
-        found[name] = {"kubernetes.io/metadata.name": name, **metadata.labels("labels")}
+        found[name] = {NAMESPACE_NAME: name, **metadata.labels("labels")}
     return found
 
 
