@@ -256,12 +256,17 @@ def test_a_constraint_no_scheduler_would_accept_is_a_problem(spec: dict[str, Any
     [
         ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
         ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "a ResourceClaim that several pods share"),
+        ({"schedulerName": "volcano"}, "what scheduler volcano does otherwise than kube-scheduler"),
     ],
 )
 def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named: str) -> None:
     two = [{"name": "a"}, {"name": "b"}]
     _, problems = read(pod(**{"containers": two, **spec}))
     assert [(p.code, p.severity, named in p.message) for p in problems] == [("NotCounted", Severity.WARNING, True)]
+
+
+def test_who_names_the_scheduler_that_is_there_anyway_is_judged_by_it() -> None:
+    assert read(pod(containers=[{"name": "c"}], schedulerName="default-scheduler"))[1] == []
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,9 @@ class Injected:
     ports: NamedPorts = ()
 
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The name of kube-scheduler, where nobody gave it another."""
+
 NONE = Injected()
 _NO_LABELS: Mapping[str, str] = {}
 
@@ -232,6 +235,8 @@ def _not_counted(spec: Cursor) -> Iterator[tuple[str, str]]:
         yield "schedulingGates", "schedulingGates"
     if any(claim.has("resourceClaimName") for claim in spec.items("resourceClaims")):
         yield "resourceClaims", "a ResourceClaim that several pods share"
+    if (scheduler := spec.text("schedulerName")) not in ("", DEFAULT_SCHEDULER):
+        yield "schedulerName", f"what scheduler {scheduler} does otherwise than kube-scheduler"
 
 
 # -- what it needs ------------------------------------------------------------------------------------------------
