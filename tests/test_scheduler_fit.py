@@ -257,6 +257,24 @@ def test_what_others_hold_is_short_now_and_what_nobody_has_is_short_for_good() -
 
 
 @pytest.mark.parametrize(
+    ("there", "asked"),
+    [
+        ({"affinity": pod_rule("podAntiAffinity", {"a": "b"}, "kubernetes.io/hostname")}, {"labels": {"a": "b"}}),
+        ({"labels": {"c": "d"}}, {"affinity": pod_rule("podAntiAffinity", {"c": "d"}, "kubernetes.io/hostname")}),
+        ({"ports": [{"hostPort": 80}]}, {"ports": [{"hostPort": 80}]}),
+    ],
+)
+def test_a_node_that_others_keep_pods_off_may_take_them_when_those_are_gone(there: Json, asked: Json) -> None:
+    keeper = [pod("q", on="n0", **there)]
+    assert fit(nodes("8", "4"), pods(1, cpu="6", **asked), keeper).why.code == "InsufficientCapacity"
+    assert fit(nodes("8", "4"), pods(1, cpu="9", **asked), keeper).why.code == "ExceedsCluster"
+    assert (
+        fit(nodes("8", "4"), [*pods(1, cpu="3"), *pods(1, "b", cpu="6", **asked)], keeper).why.code
+        == "InsufficientCapacity"
+    )
+
+
+@pytest.mark.parametrize(
     ("ready", "answer"), [("True", "Fits"), ("Unknown", "TightFit"), ("False", "TightFit"), (None, "Fits")]
 )
 def test_a_node_that_does_not_say_it_is_ready_makes_a_fit_tight(ready: str | None, answer: str) -> None:

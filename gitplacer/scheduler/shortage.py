@@ -18,7 +18,7 @@ from gitplacer.model import quantity
 from gitplacer.model.decision import Reason
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.scheduler.board import Board, Bound
-from gitplacer.scheduler.neighbours import allowed
+from gitplacer.scheduler.neighbours import Mask, allowed
 from gitplacer.scheduler.objects import PODS
 from gitplacer.scheduler.packing import closest
 
@@ -124,10 +124,15 @@ def _code(board: Board, k: int, tally: Sequence[tuple[Reason, str, int]]) -> Rea
         ask = [(name, board.asks[k][c]) for c, name in enumerate(board.columns) if board.asks[k][c] > 0]
         empty = sum(
             max(0, min(board.nodes[i].allocatable.get(name, 0) // amount for name, amount in ask))
-            for i in np.flatnonzero(board.admitted[k]).tolist()
+            for i in np.flatnonzero(_when_empty(board, k)).tolist()
         )
         return Reason.INSUFFICIENT_CAPACITY if empty >= board.counts[k] else Reason.EXCEEDS_CLUSTER
     return codes[0] if codes else Reason.INSUFFICIENT_CAPACITY
+
+
+def _when_empty(board: Board, k: int) -> Mask:
+    """The nodes that admit a class when nothing else runs: neither a port that is taken nor who is beside them is there for good."""
+    return board.site.admits(board.classes[k]) & board.keyed[k]
 
 
 def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[Reason, str, int], ...]:
@@ -192,7 +197,8 @@ def _totals(board: Board) -> Shortage | None:
         free = sum(max(0, board.loads.free(int(board.start[i]))[column]) for i in usable)
         if wanted > free:
             asked, there = quantity.render(name, wanted), quantity.render(name, free)
-            offered = sum(board.nodes[i].allocatable.get(name, 0) for i in usable)
+            able = np.flatnonzero(np.any([_when_empty(board, k) for k in range(len(board.classes))], axis=0)).tolist()
+            offered = sum(board.nodes[i].allocatable.get(name, 0) for i in able)
             code = Reason.INSUFFICIENT_CAPACITY if offered >= wanted else Reason.EXCEEDS_CLUSTER
             said = (
                 f"the pods ask for {asked} {name} together; {there} are free on the {len(usable)} nodes that admit any"
