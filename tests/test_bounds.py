@@ -98,7 +98,9 @@ def beside(number: int) -> str:
 
 
 def spread(number: int) -> str:
-    return pod(f"  topologySpreadConstraints: [{listed(number, '{topologyKey: k#, labelSelector: {}}')}]\n")
+    return pod(
+        f"  topologySpreadConstraints: [{listed(number, '{topologyKey: k#, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}')}]\n"
+    )
 
 
 def containers(number: int) -> str:

@@ -224,6 +224,12 @@ def affinity(*, fields: bool = False, **item: Any) -> dict[str, Any]:
     }
 
 
+def spread(**fields: Any) -> dict[str, Any]:
+    """A spread constraint with some fields otherwise; None leaves one out."""
+    whole = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", **fields}
+    return {"topologySpreadConstraints": [{key: value for key, value in whole.items() if value is not None}]}
+
+
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
@@ -241,7 +247,16 @@ def affinity(*, fields: bool = False, **item: Any) -> dict[str, Any]:
         ({"tolerations": [{"value": "a"}]}, "InvalidValue"),
         ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "InvalidValue"),
         ({"tolerations": [{"key": "a", "effect": "NoRunning"}]}, "InvalidValue"),
-        ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "MissingField"),
+        ({"topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}, "MissingField"),
+        (spread(whenUnsatisfiable=None), "MissingField"),
+        (spread(whenUnsatisfiable="Never"), "InvalidValue"),
+        (spread(maxSkew=None), "MissingField"),
+        (spread(maxSkew=0), "InvalidValue"),
+        (spread(minDomains=0), "InvalidValue"),
+        (spread(minDomains=2, whenUnsatisfiable="ScheduleAnyway"), "InvalidValue"),
+        (spread(nodeAffinityPolicy="Honour"), "InvalidValue"),
+        (spread(nodeTaintsPolicy="honor"), "InvalidValue"),
+        ({"topologySpreadConstraints": spread()["topologySpreadConstraints"] * 2}, "InvalidValue"),
         ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}, "MissingField"),
         ({"containers": []}, "MissingField"),
     ],
@@ -282,7 +297,14 @@ def test_who_names_the_scheduler_that_is_there_anyway_is_judged_by_it() -> None:
             }
         },
         {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
-        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}]},
+        spread(),
+        spread(minDomains=2, nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"),
+        {
+            "topologySpreadConstraints": [
+                *spread()["topologySpreadConstraints"],
+                *spread(topologyKey="host")["topologySpreadConstraints"],
+            ]
+        },
         {
             "affinity": {
                 "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}

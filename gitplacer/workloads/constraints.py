@@ -3,8 +3,8 @@ Where a pod may run, as its spec says: which nodes, beside which pods, on which 
 
 The same reading serves manifests, where what is wrong becomes a problem with its place, and pods of a live cluster. Values
 are as a person writes them, so the API server's defaults that matter to a scheduler are filled in here (a host-network port
-is a host port, a constraint without `whenUnsatisfiable` is a hard one).
-Source: kubernetes 1.34 pkg/apis/core/v1/defaults.go.
+is a host port). What the API server refuses is reported, and taken for the stricter of what it may mean.
+Source: kubernetes 1.34 pkg/apis/core/v1/defaults.go, pkg/apis/core/validation (validateTopologySpreadConstraints).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from gitplacer.model.workload import NodeTerm
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+POLICIES = ("Honor", "Ignore")
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -141,7 +143,13 @@ def selector_of(owner: Cursor, key: str) -> Selector:
 
 
 def _spread(spec: Cursor) -> Iterator[SpreadConstraint]:
+    seen: set[tuple[str, str]] = set()
     for item in spec.items("topologySpreadConstraints"):
+        _check_spread(item)
+        kind = item.text("topologyKey"), item.text("whenUnsatisfiable")
+        if kind in seen:
+            item.report("InvalidValue", f"a second constraint over {kind[0]} with {kind[1]}", "let them be one")
+        seen.add(kind)
         yield SpreadConstraint(
             topology_key=_topology_key(item),
             max_skew=item.integer("maxSkew") or 1,
@@ -152,6 +160,25 @@ def _spread(spec: Cursor) -> Iterator[SpreadConstraint]:
             honours_taints=item.text("nodeTaintsPolicy") == "Honor",
             match_keys=item.texts("matchLabelKeys"),
         )
+
+
+def _check_spread(item: Cursor) -> None:
+    action, skew, least = item.text("whenUnsatisfiable"), item.integer("maxSkew"), item.integer("minDomains")
+    if not item.has("whenUnsatisfiable"):
+        item.report("MissingField", "whenUnsatisfiable is missing", "DoNotSchedule or ScheduleAnyway")
+    elif action not in ACTIONS:
+        hint = " or ".join(ACTIONS)
+        item.report("InvalidValue", f'unknown whenUnsatisfiable "{action}"', hint, key="whenUnsatisfiable")
+    if not item.has("maxSkew"):
+        item.report("MissingField", "maxSkew is missing", "1 or more: by how many pods domains may differ")
+    elif skew is not None and skew < 1:
+        item.report("InvalidValue", f"maxSkew is {skew}", "1 or more", key="maxSkew")
+    if least is not None and (least < 1 or action == "ScheduleAnyway"):
+        said = f"minDomains is {least}" if least < 1 else "minDomains with ScheduleAnyway"
+        item.report("InvalidValue", said, "1 or more, and only with DoNotSchedule", key="minDomains")
+    for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if item.text(key) not in ("", *POLICIES):
+            item.report("InvalidValue", f'unknown {key} "{item.text(key)}"', " or ".join(POLICIES), key=key)
 
 
 def _topology_key(item: Cursor) -> str:
