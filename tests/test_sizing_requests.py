@@ -91,6 +91,13 @@ def sidecar(cpu: str) -> dict[str, Any]:
             {"containers": [asks({"cpu": "1"})], "resources": {"limits": {"cpu": "3", "memory": "2Gi"}}},
             {"cpu": 1000, "memory": 2 * GI},
         ),
+        (
+            {
+                "containers": [asks({"cpu": "1", "hugepages-2Mi": "4Mi"}, {"hugepages-2Mi": "4Mi"})],
+                "resources": {"limits": {"hugepages-2Mi": "10Mi"}},
+            },
+            {"cpu": 1000, "hugepages-2Mi": 10 * MI},
+        ),
         # overhead comes on top of everything
         (
             {

@@ -24,6 +24,9 @@ from gitplacer.problems import Severity
 Amounts = Mapping[str, int | Fraction]
 """Exact amounts by resource, cpu in milli-cores, not rounded yet. A zero that was written is kept."""
 
+HUGE_PAGES = "hugepages-"
+"""Begins the names of resources that are pages of one size."""
+
 _NOTHING: Amounts = NOTHING
 STAND_INS = Resources({"cpu": 100, "memory": 200 << 20})
 """What scores count for a container that asks for none (pkg/scheduler/util, DefaultMilliCPURequest and its sibling)."""
@@ -74,7 +77,7 @@ class PodAsk:
     All that a pod asks for, and where it comes from. `parts` has init containers in their order.
 
     `pod_level` is `spec.resources.requests`: it replaces the containers' sum. A pod-level limit without request
-    stands in only where no container asks for that resource. `overhead` is that of its RuntimeClass; `devices` what
+    stands in only where no container asks for that resource, or where it is of huge pages. `overhead` is that of its RuntimeClass; `devices` what
     its resource claims come to.
     """
 
@@ -119,9 +122,16 @@ class PodAsk:
         }
 
     def standing_in(self) -> Amounts:
-        """The pod-level limits that are requests, as the API server says before a LimitRange has its say."""
+        """
+        The pod-level limits that are requests, as the API server says before a LimitRange has its say. Of huge pages, which nodes
+        do not overcommit, a limit is always the request, whatever containers ask for.
+        """
         asked = {name for part in self.parts for name in part.amounts if name not in part.by_default}
-        return {name: value for name, value in self.pod_level_limits.items() if name not in asked}
+        return {
+            name: value
+            for name, value in self.pod_level_limits.items()
+            if name not in asked or name.startswith(HUGE_PAGES)
+        }
 
     def containers(self) -> dict[str, int | Fraction]:
         """What all containers ask for, at the time when they ask for most."""
@@ -263,7 +273,7 @@ def check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
                 "raise the limit or lower the request",
                 key=name,
             )
-        elif asked is not None and asked != limit and (_is_device(name) or name.startswith("hugepages-")):
+        elif asked is not None and asked != limit and (_is_device(name) or name.startswith(HUGE_PAGES)):
             said = "there is no limit" if limit is None else f"the limit is {resources.value['limits'][name]}"
             where.report(
                 "InvalidResources",
@@ -275,7 +285,7 @@ def check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
 
 def is_pod_level(name: str) -> bool:
     """Whether a pod as a whole may ask for a resource: IsSupportedPodLevelResource in k8s.io/component-helpers/resource."""
-    return name in ("cpu", "memory") or name.startswith("hugepages-")
+    return name in ("cpu", "memory") or name.startswith(HUGE_PAGES)
 
 
 _IN_BYTES = ("memory", "ephemeral-storage")
