@@ -203,6 +203,31 @@ def test_a_namespace_that_is_not_there_yet_will_have_its_name(selector: str, exp
     assert outcome(Story.of(cluster("a"), ANYWHERE, app("ns", "web"), capacity=nodes).run())["ns/web"] == expected
 
 
+HASH = "pod-template-hash"
+SAME_ROLE = "labelSelector: {matchExpressions: [{key: app, operator: Exists}]}"
+
+
+@pytest.mark.parametrize(("rule", "two", "expected"), [
+    # a Deployment's own pods
+    (f"labelSelector: {{matchExpressions: [{{key: {HASH}, operator: Exists}}]}}", False, "Wait  NoClusterFits"),
+    (f"labelSelector: {{matchExpressions: [{{key: {HASH}, operator: DoesNotExist}}]}}", False, "Place a Fits"),
+    (f"{SAME_ROLE}, matchLabelKeys: [{HASH}]", False, "Wait  NoClusterFits"),
+    (f"{SAME_ROLE}, mismatchLabelKeys: [{HASH}]", False, "Place a Fits"),
+    # those of another
+    (f"{SAME_ROLE}, matchLabelKeys: [{HASH}]", True, "Place a Fits"),
+    (f"{SAME_ROLE}, mismatchLabelKeys: [{HASH}]", True, "Wait  NoClusterFits"),
+])  # fmt: skip
+def test_the_labels_that_controllers_make_up_tell_pods_of_one_object_from_others(
+    rule: str, two: bool, expected: str
+) -> None:
+    """Nobody knows the hash of a pod template before its ReplicaSet is there, and rules go by it all the same."""
+    term = f"{{topologyKey: kubernetes.io/hostname, {rule}}}"
+    spec = f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    apps = {**app("ns", "first"), **app("ns", "web", spec=spec)} if two else app("ns", "web", replicas=2, spec=spec)
+    story = Story.of(cluster("a"), ANYWHERE, apps, capacity=snapshot("a", "n1 8 32Gi"))
+    assert outcome(story.run())["ns/web"] == expected
+
+
 def test_pods_that_keep_away_from_each_other_need_a_node_each() -> None:
     apart = app("ns", "web", replicas=3, spec=away_from("{app: web}"))
     story = Story.of(cluster("a"), ANYWHERE, apart, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi"))

@@ -273,7 +273,8 @@ def test_a_raycronjob_has_the_room_of_one_run(value: dict[str, Any], pods: dict[
 def test_the_jobs_of_a_raycronjob_have_no_names_yet() -> None:
     found = facts(ray_cron())
     assert labels(found, "head")["ray.io/cluster"] == "RayCronJob ?/x-?????"
-    assert labels(found, "submitter") == {}
+    assert labels(found, "submitter")["job-name"] == "RayCronJob ?/x-?????"
+    assert labels(found, "submitter")["controller-uid"] == "Job ?/RayCronJob ?/x-?????-?????"
 
 
 # -- RayCluster ---------------------------------------------------------------------------------------------------
@@ -631,7 +632,12 @@ def test_a_cluster_name_that_kuberay_makes_up_is_a_label_that_no_selector_can_na
     assert labels(found, "head")["ray.io/identifier"] == "RayJob ?/x-?????-head"
     assert labels(found, "worker/g")["ray.io/identifier"] == "RayJob ?/x-?????-worker"
     assert not is_label_value(labels(found, "head")["ray.io/cluster"])
-    assert labels(found, "submitter") == {"job-name": "x", "batch.kubernetes.io/job-name": "x"}
+    assert labels(found, "submitter") == {
+        "job-name": "x",
+        "batch.kubernetes.io/job-name": "x",
+        "controller-uid": "Job ?/x-?????",
+        "batch.kubernetes.io/controller-uid": "Job ?/x-?????",
+    }
 
 
 def test_a_job_on_an_existing_cluster_has_no_pods_of_a_cluster_of_its_own() -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
+from gitplacer.model.podrules import untold
 from gitplacer.workloads import jobspec
 from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, existing
 from gitplacer.workloads.fields import required
@@ -24,7 +25,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     job = None if template is None else required(template, "spec")
     facts = ObjectFacts(sized=True)
     if spec is not None and job is not None:
-        facts = jobspec.job_facts(job, around, "")
+        facts = jobspec.job_facts(job, around, untold("CronJob", root.mapping("metadata").text("name")))
         facts = facts.stopped("suspended") if spec.boolean("suspend") else facts
     return replace(facts, singleton="CronJob")
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Toleration
+from gitplacer.model.podrules import untold
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.facts import Kind, ObjectFacts, Role
 from gitplacer.workloads.fields import required
@@ -36,7 +37,9 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     spec = required(root, "spec")
     if spec is None:
         return ObjectFacts(sized=True)
-    facts = podtemplate.facts(podtemplate.read(spec, "template", around), 1, "one on each node that admits it")
+    template = podtemplate.read(spec, "template", around)
+    hashed = {"controller-revision-hash": untold("DaemonSet", root.mapping("metadata").text("name"))}
+    facts = podtemplate.facts(template, 1, "one on each node that admits it", hashed)
     on_host = spec.mapping("template").mapping("spec").boolean("hostNetwork")
     added = (*ADDED, NETWORK_UNAVAILABLE) if on_host else ADDED
     return replace(facts, roles=tuple(_on_each_node(role, added) for role in facts.roles))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
+from gitplacer.model.podrules import untold
 from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.facts import Kind, ObjectFacts
 from gitplacer.workloads.fields import count, replicas_said, required, share
@@ -21,7 +22,9 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     if spec is None:
         return ObjectFacts(sized=True)
     number = count(spec, "replicas", 1)
-    facts = podtemplate.facts(podtemplate.read(spec, "template", around), number, replicas_said(spec))
+    # that of the pods before an update is another in truth, and the same here, as with the Ray clusters of a RayService
+    added = {"pod-template-hash": untold("Deployment", root.mapping("metadata").text("name"))}
+    facts = podtemplate.facts(podtemplate.read(spec, "template", around), number, replicas_said(spec), added)
     return replace(facts, roles=tuple(replace(role, surge=_surge(spec, number)) for role in facts.roles))
 
 

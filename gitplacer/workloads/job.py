@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
+from gitplacer.model.podrules import untold
 from gitplacer.workloads import jobspec, podtemplate
 from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts
 from gitplacer.workloads.fields import required
@@ -15,7 +16,8 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     spec = required(root, "spec")
     facts = ObjectFacts(sized=True)
     if spec is not None:
-        facts = jobspec.job_facts(spec, around, root.mapping("metadata").text("name"))
+        name = root.mapping("metadata").text("name")
+        facts = jobspec.job_facts(spec, around, name or untold("Job", root.mapping("metadata").text("generateName")))
     return replace(facts, singleton="Job", finishes=True, releases_when_finished=True)
 
 

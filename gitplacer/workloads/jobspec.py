@@ -7,15 +7,27 @@ Job is such a spec; CronJob contains one.
 from __future__ import annotations
 
 from gitplacer.documents import Cursor
+from gitplacer.model.podrules import untold
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.facts import ObjectFacts
 from gitplacer.workloads.fields import count
 from gitplacer.workloads.surroundings import Surroundings
 
 
+def job_labels(name: str) -> dict[str, str]:
+    """What the Job controller labels pods with: the Job's name, and its uid, which nobody knows yet."""
+    uid = untold("Job", name)
+    return {
+        "job-name": name,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "batch.kubernetes.io/controller-uid": uid,
+    }
+
+
 def job_facts(spec: Cursor, around: Surroundings, name: str) -> ObjectFacts:
-    """The facts of one run. `name` is '' where the controller makes the name up."""
-    labels = {"job-name": name, "batch.kubernetes.io/job-name": name} if name else {}
+    """The facts of one run. `name` is `untold` where the controller makes the name up."""
+    labels = job_labels(name)
     parallelism = count(spec, "parallelism", 1)
     completions = count(spec, "completions", parallelism)
     counted = f"parallelism {parallelism}" + (f", completions {completions}" if completions < parallelism else "")

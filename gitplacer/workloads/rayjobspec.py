@@ -14,9 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Findings, Path
+from gitplacer.model.podrules import untold
 from gitplacer.model.workload import NO_NAMES, PodShape
 from gitplacer.workloads import podtemplate, rayspec
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role, distinct, existing
+from gitplacer.workloads.jobspec import job_labels
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.requests import Part, PodAsk, amounts, with_defaults
 from gitplacer.workloads.surroundings import Surroundings
@@ -44,7 +46,8 @@ def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -
         facts = _own_cluster(root, spec, around, mode)
     if mode == "K8sJobMode":
         counted = f"submissionMode {mode}{'' if is_v1(root) and spec.has('submissionMode') else ' by default'}"
-        facts = _with_submitter(spec, facts, around, job_name, counted if facts.gang or chosen.keys() else "")
+        told = job_name or untold(root.text("kind"), root.mapping("metadata").text("name"))
+        facts = _with_submitter(spec, facts, around, told, counted if facts.gang or chosen.keys() else "")
     if not is_ours(root, spec, around):
         facts = facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     elif spec.boolean("suspend"):
@@ -108,7 +111,7 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
     500m / 200Mi, and neither node selector nor tolerations, whatever the head has. `counted` says why there is one, ''
     that there is none.
     """
-    added = {"job-name": job_name, "batch.kubernetes.io/job-name": job_name} if job_name else {}
+    added = job_labels(job_name)
     needs, claims, named = facts.needs, facts.claims, NO_NAMES
     queued = None  # Kueue counts the default one as well
     if spec.has("submitterPodTemplate"):

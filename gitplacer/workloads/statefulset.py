@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
+from gitplacer.model.podrules import untold
 from gitplacer.model.workload import Claim, Named
 from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
@@ -22,7 +23,8 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     if spec is None:
         return ObjectFacts(sized=True)
     template = podtemplate.read(spec, "template", around)
-    facts = podtemplate.facts(template, count(spec, "replicas", 1), replicas_said(spec))
+    added = {"controller-revision-hash": untold("StatefulSet", root.mapping("metadata").text("name"))}
+    facts = podtemplate.facts(template, count(spec, "replicas", 1), replicas_said(spec), added)
     templates = spec.items("volumeClaimTemplates")
     claims = [claim.mapping("spec") for claim in templates]
     return replace(
