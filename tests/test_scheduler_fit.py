@@ -288,6 +288,18 @@ def test_a_node_that_is_not_ready_does_not_matter_where_others_suffice() -> None
     assert fit([node("a", ready="Unknown"), node("b")], pods(4)).fit == "Fits"
 
 
+def test_a_node_that_is_not_ready_is_there_for_rules_about_other_pods() -> None:
+    """Whether or not it is used: its domain counts for spreading, and pods on it keep others off."""
+    zones = [node("a", ready="Unknown", labels={"zone": "z"}), node("b", labels={"zone": "y"})]
+    web = {"labels": {"a": "b"}}
+    found = fit(zones, pods(2, **web, topologySpreadConstraints=[spread({"a": "b"})]))
+    assert (found.fit, found.why.code, sorted(found.placement.values())) == ("TightFit", "NodeNotReady", ["a", "b"])
+    keeper = [pod("q", on="a", affinity=pod_rule("podAntiAffinity", {"a": "b"}, "zone"))]
+    beside = [zones[0], node("b", labels={"zone": "z"})]
+    assert fit(beside, pods(1, **web), keeper).fit == "No"
+    assert fit(zones, pods(1, **web), keeper).fit == "Fits"
+
+
 def test_a_search_finds_what_greedy_rules_miss() -> None:
     """Three of the cases that kube-scheduler itself never places; each has a packing."""
     for case in cases():

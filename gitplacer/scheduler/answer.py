@@ -94,7 +94,7 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] =
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
     board = Board(site, gang)
     if doubtful:
-        ready = Board(Site(cluster, without=doubtful), gang)
+        ready = Board(Site(_relying_on_none(cluster)), gang)
         found = found_in(ready)
         if found.outcome == "found":
             return _fitting(ready, found, names, _refuted(board, otherwise) or refuted(ready))
@@ -107,6 +107,16 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] =
         message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
         return Answer(Fit.TIGHT, _placement(board, found, names), Why(Reason.NODE_NOT_READY, message))
     return _fitting(board, found, names, _refuted(board, otherwise))
+
+
+def _relying_on_none(cluster: ClusterObjects) -> ClusterObjects:
+    """
+    A cluster whose doubtful nodes take nothing new, as after the taint that may come. They are there all the same: pods on them keep
+    others away, and a domain that they are in counts for spreading.
+    """
+    return replace(
+        cluster, nodes=tuple(replace(node, ready=False) if node.doubtful else node for node in cluster.nodes)
+    )
 
 
 def _refuted(board: Board, otherwise: Board | None) -> Refuted | int:

@@ -35,9 +35,8 @@ class Site:
     scores count as used of both. Rows of `offered` and `free` are nodes, columns `columns`.
     """
 
-    def __init__(self, cluster: ClusterObjects, *, without: frozenset[str] = frozenset()) -> None:
-        """`without`: names of nodes that are not to be counted on."""
-        self.nodes: tuple[Node, ...] = tuple(node for node in cluster.nodes if node.name not in without)
+    def __init__(self, cluster: ClusterObjects) -> None:
+        self.nodes: tuple[Node, ...] = cluster.nodes
         self.namespaces = cluster.namespaces
         number = {node.name: i for i, node in enumerate(self.nodes)}
         self.placed: list[Placed] = [
