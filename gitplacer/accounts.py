@@ -18,6 +18,7 @@ from functools import cached_property
 from gitplacer.explain import PlanView
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.room import QueueRoom
 from gitplacer.placement.books import Books
@@ -56,6 +57,11 @@ class Account:
     free_after: Resources
     before: tuple[str, ...]
     after: tuple[str, ...]
+
+    def nodes(self, *, ready: bool | None = None) -> int:
+        """How many nodes the snapshot shows, or of those that are ready, or not."""
+        shown = NodeColumns.of(self.snapshot.nodes).alike if self.snapshot is not None else ()
+        return sum(alike.count for alike in shown if ready is None or alike.ready is ready)
 
 
 class Accounts:

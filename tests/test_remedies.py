@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -369,9 +371,15 @@ def test_a_node_pools_limit_is_raised_by_what_its_machines_draw() -> None:
     assert remedy_line(found) == "the limit of node pool main cpu on a from 12 to 16 (clusters/a.yaml:8)"
 
 
+def of_size(pairs: int) -> Hydration:
+    """A plan of which only that is known: so many groups times clusters."""
+    return cast(Hydration, SimpleNamespace(view=SimpleNamespace(size=pairs)))
+
+
 def test_the_larger_the_fleet_the_fewer_plans() -> None:
     _, done = planned(Story.of(cluster("a"), ANYWHERE))
     assert usual_trials(done) == 400
+    assert [usual_trials(of_size(pairs)) for pairs in (100, 1_000, 1_000_000, 1_000_001)] == [200, 20, 20, 4]
 
 
 SEEDS = (15, 17, 19, 21, 28, 29, 34, 253)

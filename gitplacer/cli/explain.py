@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--nodes", is_flag=True, help="Show for each cluster that has too little room which nodes lack what.")
 @click.option(
     "--trials", metavar="N", type=click.IntRange(0, 100_000), default=None,
-    help="How many plans may be made to find what would place a group that waits; 0 makes none. Default: 20 to 400, by the size of the fleet.",
+    help="How many plans may be made to find what would place a group that waits; 0 makes none. Default: 4 to 400, by the size of the fleet.",
 )  # fmt: skip
 @fleet()
 def command(group: str, output: str, nodes: bool, trials: int | None, **where: Any) -> None:

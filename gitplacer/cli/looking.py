@@ -15,17 +15,11 @@ from gitplacer.passes.opening import Progress, deployment_address
 from gitplacer.settings import Settings, settings
 
 
-def look(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Hydration:
-    """Plan with the options of `options.fleet`, and say on stderr what was not there to be read."""
-    with looking(where, verdicts) as (_, hydration, _):
-        return hydration
-
-
 @contextlib.contextmanager
 def looking(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Iterator[tuple[Looked, Hydration, Progress]]:
     """
-    The same for commands that go on to plan with other inputs: what was read stays readable while the context lasts. `verdicts` says of
-    which groups every cluster's is kept.
+    Plan with the options of `options.fleet`, and say on stderr what was not there to be read. What was read stays readable while the context
+    lasts, for commands that go on to plan with other inputs. `verdicts` says of which groups every cluster's is kept.
     """
     with opened(where) as (looked, say):
         yield looked, hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=verdicts), say

@@ -32,7 +32,7 @@ def command(output: str, promises: bool, within: timedelta | None, since: str | 
     """
     import json
 
-    from gitplacer.cli.looking import look
+    from gitplacer.cli.looking import looking
     from gitplacer.formats.status import status_json, status_text
     from gitplacer.model.verdicts import OUTGROWN
     from gitplacer.settings import UsageError
@@ -42,11 +42,13 @@ def command(output: str, promises: bool, within: timedelta | None, since: str | 
         return
     if within is not None or since is not None:
         raise UsageError("--within and --since are about promises", "add --promises")
-    view = look(where, OUTGROWN).view
-    if output == "json":
-        click.echo(json.dumps(status_json(view), indent=2, ensure_ascii=False))
-    else:
-        click.echo(status_text(view), nl=False)
+    with looking(where, OUTGROWN) as (looked, hydration, _):
+        view, ledgers = hydration.view, looked.ledgers
+        if output == "json":
+            told = json.dumps(status_json(view, ledgers), indent=2, ensure_ascii=False) + "\n"
+        else:
+            told = status_text(view, ledgers)
+    click.echo(told, nl=False)
 
 
 def _promises(output: str, within: timedelta, since: str | None, where: dict[str, Any]) -> None:

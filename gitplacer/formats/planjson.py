@@ -26,7 +26,6 @@ from gitplacer.explain import (
 from gitplacer.formats.options import Options
 from gitplacer.formats.reviewwords import link, place_text, verdict_line
 from gitplacer.kinds.fields import API_VERSION
-from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model.decision import Candidate, Decision
 from gitplacer.model.quantity import render
 from gitplacer.model.remedy import Amendment, Remedy, Way
@@ -170,7 +169,7 @@ def _account(account: Account) -> dict[str, Any]:
         "labels": dict(sorted(cluster.labels().items())),
         "snapshot": str(account.freshness),
         "observedAt": rfc3339(snapshot.observed_at) if snapshot is not None else None,
-        "nodes": sum(alike.count for alike in NodeColumns.of(snapshot.nodes).alike) if snapshot is not None else 0,
+        "nodes": account.nodes(),
         "allocatable": account.offered.rendered(),
         "free": {"before": account.free_before.rendered(), "after": account.free_after.rendered()},
         "groups": {"before": list(account.before), "after": list(account.after)},

@@ -18,17 +18,12 @@ from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.decision import Action, Decision
+from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.plaintext import aligned, few, printable
 
 
-def _nodes(account: Account, *, ready: bool = True) -> int:
-    """How many nodes a cluster has, or of those how many are not ready."""
-    found = account.snapshot.nodes if account.snapshot else ()
-    return sum(node.count for node in found if ready or not node.ready)
-
-
-def status_json(view: PlanView) -> dict[str, Any]:
-    """The document of `status --format json`."""
+def status_json(view: PlanView, ledgers: LedgerCache | None = None) -> dict[str, Any]:
+    """The document of `status --format json`. `ledgers` are those that the plan was made with, and save opening them again."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Status",
@@ -45,13 +40,13 @@ def status_json(view: PlanView) -> dict[str, Any]:
                 "observedAt": rfc3339(told.observed_at)
                 if (told := view.snapshot.reported.get(a.cluster.name))
                 else None,
-                "nodes": _nodes(a),
-                "notReady": _nodes(a, ready=False),
+                "nodes": a.nodes(),
+                "notReady": a.nodes(ready=False),
                 "free": a.free_before.rendered(),
                 "allocatable": a.offered.rendered(),
                 "groups": len(a.before),
             }
-            for a in Accounts(view)
+            for a in Accounts(view, ledgers)
         ],
         "groups": [
             {
@@ -95,9 +90,9 @@ def _copy(cluster: str, decision: Decision, view: PlanView) -> dict[str, Any]:
     }
 
 
-def status_text(view: PlanView) -> str:
-    """Clusters, groups where they are, and groups that are nowhere, as lines."""
-    accounts = list(Accounts(view))
+def status_text(view: PlanView, ledgers: LedgerCache | None = None) -> str:
+    """Clusters, groups where they are, and groups that are nowhere, as lines. `ledgers` are as above."""
+    accounts = list(Accounts(view, ledgers))
     lines = []
     if accounts:
         head = ("Cluster", "State", "Snapshot", "Nodes", "Free cpu", "Free memory", "Free devices", "Groups")
@@ -126,8 +121,8 @@ def _cluster_row(account: Account, sleeping: ClusterState | None) -> tuple[str, 
         seen = rfc3339(snapshot.observed_at) if snapshot else "–"
     if account.freshness not in ("Current", "Asleep") and cluster.spec.role == "Workload":
         seen += f" ({account.freshness.lower()})"
-    not_ready = _nodes(account, ready=False)
-    nodes = f"{_nodes(account)}{f' ({not_ready} not ready)' if not_ready else ''}"
+    not_ready = account.nodes(ready=False)
+    nodes = f"{account.nodes()}{f' ({not_ready} not ready)' if not_ready else ''}"
     devices = [_part(name, account) + f" {name}" for name in account.offered if "/" in name]
     numbers = (nodes, _part("cpu", account), _part("memory", account), ", ".join(devices) or "–")
     return cluster.name, state, seen, *(numbers if snapshot else ("–",) * 4), str(len(account.before))

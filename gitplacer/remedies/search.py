@@ -30,6 +30,8 @@ ONE_BY_ONE = 8
 """Amounts up to this are all tried."""
 _WORK = 20_000
 _FEWEST, _MOST = 20, 400
+_LARGE, _FEWEST_THERE = 1_000_000, 4
+"""Where groups times clusters are more, a plan takes many seconds, and somebody waits for all of them."""
 
 _OPENING = (
     RemedyKind.UNCORDON,
@@ -43,7 +45,8 @@ _OPENING = (
 
 def usual_trials(hydration: Hydration) -> int:
     """How many plans may be made for one group where nobody says otherwise: the larger the fleet, the fewer."""
-    return max(_FEWEST, min(_MOST, _WORK // hydration.view.size))
+    size = hydration.view.size
+    return max(_FEWEST if size <= _LARGE else _FEWEST_THERE, min(_MOST, _WORK // size))
 
 
 class OutOfTrials(Exception):
