@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,11 @@ from gitplacer.documents import Fault
 from gitplacer.parsecache import ParseCache
 from gitplacer.runners import crew
 from gitplacer.runners.crew import parsed_together, written_together
+from gitplacer.runners.processes import in_processes
 from gitplacer.source.files import GIVEN_UP, MAX_FILE, Maker, ParsedFile, ReadFile, attempted, read_file
 from gitplacer.tree import blob_id
+from tests import commands
+from tests.stories import ANYWHERE, Story, cluster, rayjob
 
 FILES = [b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n" % number for number in range(60)]
 BLOBS = {blob_id(data): data for data in [*FILES, b"a: [", b"", b"\xff"]}
@@ -91,6 +95,29 @@ def test_a_worker_that_dies_costs_time_and_no_answer(tmp_path: Path) -> None:
     assert memo.parse_all(BLOBS, MAX_FILE) == alone()
 
 
+@pytest.mark.parametrize("command", ["plan", "validate", "reconcile"])
+def test_whoever_reads_a_fleet_that_is_new_has_a_crew(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = Story.of(ANYWHERE, cluster("a"), rayjob("jobs", "train")).source
+    commands.write(tmp_path / "fleet", files)
+    commands.git(tmp_path, "init", "-q", "--bare", "deployment.git")
+    commands.git(tmp_path / "fleet", "init", "-q")
+    commands.git(tmp_path / "fleet", "add", ".")
+    commands.git(tmp_path / "fleet", "commit", "-qm", "first")
+    monkeypatch.setenv("GITPLACER_DEPLOYMENT", str(tmp_path / "deployment.git"))
+    monkeypatch.setattr(crew, "usable_cores", lambda: 2)
+    read = list[str]()
+
+    def spied(*args: Any, **options: Any) -> Any:
+        read.extend(oid for deal in args[1] for oid in deal)
+        return in_processes(*args, **options)
+
+    monkeypatch.setattr(crew, "in_processes", spied)
+    assert commands.run(capfd, command, tmp_path / "fleet", "--now", commands.NOW).code == 0
+    assert {blob_id(text.encode()) for text in files.values()} <= {*read}
+
+
 def test_what_a_crew_has_read_is_kept_as_it_came(tmp_path: Path) -> None:
     memo = ParseCache(tmp_path, crew=partial(parsed_together, processes=2))
     memo.remember(memo.parse_all(BLOBS, MAX_FILE))
@@ -107,8 +134,8 @@ def test_a_file_that_is_given_up_is_a_fault_of_its_own(raised: type[BaseExceptio
 
 
 def test_what_is_the_same_in_copies_of_an_app_is_one_object_however_often_it_is_unpickled() -> None:
-    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {}}}\nspec: {{replicas: {}, template: {{spec: {{containers: [{{}}]}}}}}}\n"
-    read = [read_file(deployment.format(name, n).encode(), MAX_FILE) for name, n in (("a", 1), ("b", 1), ("c", 2))]
+    replicas = "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {{name: {}}}\nspec: {{replicas: {}, template: {{spec: {{containers: [{{}}]}}}}}}\n"
+    read = [read_file(replicas.format(name, n).encode(), MAX_FILE) for name, n in (("a", 1), ("b", 1), ("c", 2))]
     one, copy, other = [pickle.loads(pickle.dumps(file)) for file in read]
     assert [one, copy, other] == read
     assert one.facts is copy.facts and one.facts != other.facts
