@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,11 +111,17 @@ def test_a_single_pass_that_is_ended_takes_its_push_along(
     came, go = gates
     (fleet.bare / "hooks" / "pre-receive").write_text(f"#!/bin/sh\nexec 3> {came}\necho came >&3\nread word < {go}\n")
     command = [sys.executable, "-m", "gitplacer", "reconcile", "--deployment", fleet.deployment, str(fleet.source)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    as_usual = partial(signal.signal, sent, signal.SIG_DFL)  # whoever runs the tests may ignore it, as nohup does
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=as_usual
+    ) as process:
         with came.open() as held:
             assert held.readline() == "came\n"
             process.send_signal(sent)
-            assert process.wait(60) == 128 + sent
+            try:
+                assert process.wait(60) == 128 + sent
+            finally:
+                process.kill()
             assert held.read() == ""  # to its end: the server's hook holds it open for as long as there is one
         assert process.stderr is not None
         assert process.stderr.read() == ""
