@@ -119,7 +119,9 @@ class Witness:
                 short=found.short, nodes=found.nodes, tally=found.tally,
             )  # fmt: skip
             scale_up = scale_up and not ledger.closed
-            told = site.check_shortage(gang, ledger.seated(found.uses, found.opened), finding, scale_up=scale_up)
+            # Where room is kept for somebody, only the times at which he may come tell how much of what nobody has is not free.
+            seats = ledger.seated(found.uses, found.opened)
+            told = [] if ledger._later else site.check_shortage(gang, seats, finding, scale_up=scale_up)
             self._told.add((name, *_numbers(finding)))
         self.answers[type(found).__name__] = self.answers.get(type(found).__name__, 0) + 1
         for lie in told:
