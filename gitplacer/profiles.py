@@ -26,12 +26,12 @@ from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, StorageClass
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
 from gitplacer.model import quantity
 from gitplacer.model.podrules import LabelPairs
-from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
 from gitplacer.workloads.edits import Operator
 from gitplacer.workloads.facts import Demand
+from gitplacer.workloads.limitranges import ContainerLimits, container_defaults, filled_in
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 
 NEWEST_KUBERAY = (1, 7)
@@ -140,22 +140,22 @@ class ClusterProfile:
         return {namespace: self._surroundings(items) for namespace, items in ranges.items()}
 
     @cached_property
-    def gives_limits(self) -> bool:
-        """Whether a LimitRange there gives limits to containers that have none."""
-        return any(item.default for item in self.limit_ranges)
+    def refuses_containers(self) -> bool:
+        """Whether there are containers that a LimitRange there keeps out."""
+        return any(_kept(item).refuses for item in self.limit_ranges)
 
     def _surroundings(self, ranges: Sequence[LimitRange]) -> Surroundings:
-        kuberay = self.kuberay
+        kuberay, kept = self.kuberay, tuple(dict.fromkeys(map(_kept, ranges)))
         return Surroundings(
             kuberay=self.version if self._before(NEWEST_KUBERAY) else (),
             waits_for_gcs=kuberay.init_container_injection is not False,
             head_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.head_sidecars or ()),
             worker_sidecars=tuple((sidecar.name, sidecar.requests) for sidecar in kuberay.worker_sidecars or ()),
             zero_downtime=kuberay.zero_downtime is not False,
-            container_defaults=container_defaults(ranges),
+            container_defaults=container_defaults(kept),
             runtime_classes=self._runtime_classes,
             counts_replicas=not self._before(_INDEXING.since) and not self._gated_off(_INDEXING),
-            container_limits=tuple(dict.fromkeys(item.default for item in ranges if item.default)),
+            container_limits=kept if any(item.refuses for item in kept) else (),
         )
 
     @cached_property
@@ -288,18 +288,11 @@ def _amounts(texts: LabelPairs) -> Iterator[tuple[str, int]]:
             yield name, quantity.amount(name, text)
 
 
-def container_defaults(ranges: Iterable[LimitRange]) -> Resources:
-    """
-    What a container of a namespace asks for where its manifest does not say, by all LimitRanges of the namespace.
-
-    A default limit is also the default request of a resource that has none (the API server writes it into the
-    LimitRange). Which of several LimitRanges is applied first is not determined in Kubernetes
-    (kubernetes.io/docs/concepts/policy/limit-range), so the largest counts: a promise of room has to hold whichever it is.
-    """
-    total = NOTHING
-    for item in ranges:
-        total = total.largest(item.default.replaced_by(item.default_request))
-    return total
+def _kept(item: LimitRange) -> ContainerLimits:
+    """A LimitRange as the API server keeps it, which a person may have written down without what it fills in."""
+    return filled_in(
+        ContainerLimits(default=item.default, default_request=item.default_request, least=item.min, most=item.max)
+    )
 
 
 def _first(written: _Field | None, found: _Field | None) -> _Field | None:

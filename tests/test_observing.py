@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitplacer.kinds.profile import LimitRange
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
@@ -361,7 +362,7 @@ def test_karpenter_is_told_by_its_nodes_within_the_limits_of_its_pools() -> None
 def test_what_is_added_to_pods_is_told() -> None:
     ranges = [
         thing("v1", "LimitRange", "l", "ray", spec={"limits": [
-            {"type": "Container", "default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "4"}},
+            {"type": "Container", "default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}, "min": {"cpu": "10m"}, "max": {"cpu": "4"}},
             {"type": "Pod", "max": {"cpu": "8"}},
         ]}),
         thing("v1", "LimitRange", "pods-only", "tools", spec={"limits": [{"type": "Pod", "max": {"cpu": "8"}}]}),
@@ -383,9 +384,13 @@ def test_what_is_added_to_pods_is_told() -> None:
         }
     )
     [limit] = equipment.limit_ranges(ranges)
-    assert (limit.namespace, limit.default.rendered(), limit.default_request.rendered()) == (
-        "ray", {"cpu": "4", "memory": "1Gi"}, {"cpu": "100m", "memory": "1Gi"},
-    )  # fmt: skip
+    assert limit == LimitRange(
+        namespace="ray",
+        default={"cpu": "4", "memory": "1Gi"},
+        default_request={"cpu": "100m", "memory": "1Gi"},
+        min={"cpu": "10m"},
+        max={"cpu": "4"},
+    )
     a, gvisor = equipment.runtime_classes(classes)
     assert (a.name, gvisor.overhead.rendered(), gvisor.node_selector, gvisor.tolerations[0].key) == (
         "a",

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitplacer import workloads
@@ -30,11 +32,14 @@ from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
 from gitplacer.observing.equipment import limit_ranges
-from gitplacer.profiles import ClusterProfile, container_defaults
+from gitplacer.observing.writing import snapshot_file
+from gitplacer.profiles import ClusterProfile
 from gitplacer.workloads import demands
 from gitplacer.workloads.facts import Demand, at
+from gitplacer.workloads.limitranges import ContainerLimits, breaches, container_defaults, filled_in
+from gitplacer.workloads.requests import Part, with_defaults
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass
-from tests.dumps import machine, said, thing
+from tests.dumps import judged, machine, thing
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 GI = 2**30
@@ -526,6 +531,10 @@ def test_what_the_operator_and_runtime_classes_add_is_met_in_every_namespace() -
     ("[{namespace: a, defaultRequest: {cpu: 100m}}, {namespace: a, defaultRequest: {cpu: 300m}}]", {"cpu": 300}),  # either may win
     ("[{namespace: a, defaultRequest: {cpu: 100m}}, {namespace: a, default: {cpu: 300m}}]", {"cpu": 300}),
     ("[{namespace: b, defaultRequest: {cpu: 100m}}]", {}),                                                # of another namespace
+    ("[{namespace: a, max: {cpu: 2}, min: {cpu: 1, memory: 1Gi}}]", {"cpu": 2000, "memory": GI}),         # the most is a default limit
+    ("[{namespace: a, default: {cpu: 500m}, max: {cpu: 2}, min: {cpu: 100m}}]", {"cpu": 500}),
+    ("[{namespace: a, defaultRequest: {cpu: 200m}, default: {cpu: 500m}, max: {cpu: 2}, min: {cpu: 100m}}]", {"cpu": 200}),
+    ("[{namespace: a, default: {nvidia.com/gpu: 0}, max: {nvidia.com/gpu: 8}}]", {}),                     # none is an amount
 ])  # fmt: skip
 def test_containers_that_ask_for_nothing_get_what_the_limit_ranges_of_their_namespace_say(
     ranges: str, requests: dict[str, int]
@@ -534,19 +543,65 @@ def test_containers_that_ask_for_nothing_get_what_the_limit_ranges_of_their_name
 
 
 AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(1, 9)).map(Resources)
-RANGES = st.lists(st.builds(LimitRange, namespace=st.just("a"), default_request=AMOUNTS, default=AMOUNTS), max_size=4)
+GIVEN = st.builds(ContainerLimits, default=AMOUNTS, default_request=AMOUNTS, least=AMOUNTS, most=AMOUNTS).map(filled_in)
 
 
-@given(RANGES, st.randoms(use_true_random=False))
-def test_the_order_of_limit_ranges_does_not_matter_and_none_gives_more(ranges: list[LimitRange], random: Any) -> None:
-    shuffled = [item.model_copy(update={}) for item in ranges]
+@given(st.lists(GIVEN, max_size=4), st.randoms(use_true_random=False))
+def test_the_order_of_limit_ranges_does_not_matter_and_none_gives_more(
+    ranges: list[ContainerLimits], random: Any
+) -> None:
+    shuffled = [replace(item) for item in ranges]
     random.shuffle(shuffled)
     total = container_defaults(ranges)
     assert container_defaults(shuffled) == total
     for item in ranges:
         alone = container_defaults([item])
         assert all(total[name] >= amount for name, amount in alone.items())
-        assert alone.largest(item.default_request) == alone, "a request is what is asked for"
+        assert dict(alone) == item.default_request, "a request is what is asked for"
+
+
+def rising(*names: str) -> st.SearchStrategy[dict[str, dict[str, int]]]:
+    """Some of these, each with an amount of cpu that is not less than those before it, as the API server wants them."""
+    amounts = st.lists(st.integers(0, 4), min_size=len(names), max_size=len(names)).map(sorted)
+    shown = st.sets(st.sampled_from(names))
+    return st.tuples(amounts, shown).map(
+        lambda drawn: {name: {"cpu": amount} for name, amount in zip(names, drawn[0], strict=True) if name in drawn[1]}
+    )
+
+
+RANGE = rising("least", "default_request", "default", "most").map(lambda fields: filled_in(ContainerLimits(**fields)))
+
+
+def giving(**fields: int) -> ContainerLimits:
+    return filled_in(ContainerLimits(**{name: {"cpu": amount} for name, amount in fields.items()}))
+
+
+def is_admitted(asked: dict[str, int], limited: dict[str, int], ranges: Sequence[ContainerLimits]) -> bool:
+    """Whether the API server lets a container in where it applies LimitRanges in this order."""
+    requests, limits = {**limited, **asked}, dict(limited)
+    for item in ranges:
+        requests = {**item.default_request, **requests}
+        limits = {**item.default, **limits}
+    return all(requests[name] <= limit for name, limit in limits.items()) and all(
+        all(min(requests[name], limits.get(name, requests[name])) >= least for name, least in item.least.items())
+        and all(max(requests[name], limits[name]) <= most for name, most in item.most.items())
+        for item in ranges
+    )
+
+
+@example({}, [giving(default=4), giving(default=1)])
+@example({}, [giving(default_request=2), giving(default=1), giving(default=4)])
+@example({}, [giving(least=2), giving(default=1)])
+@example({"asked": {"cpu": 2}}, [giving(default=4), giving(most=1)])
+@given(rising("asked", "limited"), st.lists(RANGE, max_size=3))
+def test_a_container_is_refused_if_any_order_of_limit_ranges_refuses_it(
+    container: dict[str, dict[str, int]], ranges: list[ContainerLimits]
+) -> None:
+    asked, limited = container.get("asked", {}), container.get("limited", {})
+    part = replace(Part("c", {**limited, **asked}), limits=limited)
+    part = with_defaults(part, container_defaults(ranges))
+    admitted = all(is_admitted(asked, limited, order) for order in permutations(ranges))
+    assert (not any(any(breaches(item, part, ranges)) for item in ranges)) == admitted
 
 
 # stories
@@ -684,7 +739,7 @@ def test_an_override_may_ask_for_less_on_one_cluster() -> None:
     assert outcome(story.run()) == {"jobs/train": "Place b Fits"}
 
 
-# limits that a LimitRange gives
+# what a LimitRange gives and wants
 
 BARE = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: main, image: x, resources: RESOURCES}]}\n"
 TWO = "{default: {cpu: 4}}", "{default: {cpu: 1}}"
@@ -705,24 +760,52 @@ TWO = "{default: {cpu: 4}}", "{default: {cpu: 1}}"
         (TWO, "{requests: {cpu: 2}}", "LimitRangeViolated"),  # either may be applied first
         (TWO[::-1], "{requests: {cpu: 2}}", "LimitRangeViolated"),
         (TWO, "{}", "Fits"),
+        (["{max: {cpu: 2}, default: {cpu: 2}}"], "{limits: {cpu: 4}}", "LimitRangeViolated"),
+        (
+            ["{max: {cpu: 4}}", "{max: {cpu: 2}}"],
+            "{requests: {cpu: 1}, limits: {cpu: 4}}",
+            "LimitRangeViolated",
+        ),  # all have to be kept
+        (["{max: {cpu: 2}}"], "{limits: {cpu: 2}}", "Fits"),
+        (["{max: {cpu: 2}}"], "{}", "Fits"),
+        (["{max: {cpu: 2}}", "{default: {cpu: 4}}"], "{}", "LimitRangeViolated"),  # the other may be applied first
+        (["{max: {nvidia.com/gpu: 0}}"], "{limits: {nvidia.com/gpu: 1}}", "LimitRangeViolated"),
+        (["{max: {nvidia.com/gpu: 0}}"], "{}", "Fits"),
+        (["{default: {nvidia.com/gpu: 0}, max: {nvidia.com/gpu: 64}}"], "{}", "Fits"),  # and asks for none
+        (["{min: {cpu: 2}, defaultRequest: {cpu: 2}}"], "{requests: {cpu: 1}}", "LimitRangeViolated"),
+        (["{min: {cpu: 1}}", "{min: {cpu: 2}}"], "{requests: {cpu: 1}}", "LimitRangeViolated"),
+        (
+            ["{min: {cpu: 2}}", "{defaultRequest: {cpu: 1}}"],
+            "{}",
+            "LimitRangeViolated",
+        ),  # the other may be applied first
+        (["{min: {cpu: 2}}"], "{limits: {cpu: 1}}", "LimitRangeViolated"),  # which is the request
+        (["{min: {cpu: 2}}"], "{}", "Fits"),
+        (["{min: {cpu: 2}}"], "{requests: {cpu: 2}}", "Fits"),
+        (["{min: {nvidia.com/gpu: 0}}"], "{}", "Fits"),
     ],
 )
-def test_a_plan_and_fit_say_the_same_of_a_limit_below_a_request(ranges: list[str], resources: str, answer: str) -> None:
+def test_a_plan_and_fit_say_the_same_of_limit_ranges(ranges: list[str], resources: str, answer: str) -> None:
+    """The plan by what a snapshot tells of them, and by what people wrote down of the same."""
     text = BARE.replace("RESOURCES", resources)
     items = [thing("LimitRange", f"lr{i}", "x", spec={"limits": [{"type": "Container", **yaml.safe_load(item)}]})
              for i, item in enumerate(ranges)]  # fmt: skip
     value = yaml.safe_load(text)
     value["metadata"]["namespace"] = "x"
-    assert said([value], machine("n"), *items).removeprefix("No ") == answer
-    found = [
-        {"namespace": "x", "default": item.default.rendered(), "defaultRequest": item.default_request.rendered()}
-        for item in limit_ranges(items)
-    ]
-    capacity = snapshot("a", ROOMY, more=f"limitRanges: {json.dumps(found)}\n")
-    [candidate] = decisions(Story.of(cluster("a"), ANYWHERE, {"workloads/x/p.yaml": text}, capacity=capacity).run())[
-        "x/p"
-    ].candidates
-    assert candidate.finding.code == answer
+    found = judged([value], [machine("n"), *items]).answer
+    assert found.why.code == answer
+    seen = CapacitySnapshot.model_validate(
+        {**yaml.safe_load(snapshot("a", ROOMY)["a.yaml"]), "limitRanges": limit_ranges(items)}
+    )
+    by_hand = [{"namespace": "x", **yaml.safe_load(item)} for item in ranges]
+    for story in (
+        Story.of(cluster("a"), ANYWHERE, capacity={"a.yaml": snapshot_file(seen).decode()}),
+        Story.of(cluster("a", profile=json.dumps({"limitRanges": by_hand})), ANYWHERE, capacity=snapshot("a", ROOMY)),
+    ):
+        story.source |= {"workloads/x/p.yaml": text}
+        [candidate] = decisions(story.run())["x/p"].candidates
+        assert candidate.finding.code == answer
+        assert candidate.finding.subject.partition(" refuses ")[2] == found.why.message.partition(" refuses ")[2]
 
 
 def test_a_group_goes_where_no_limit_range_refuses_its_pods_and_the_plan_says_why() -> None:
@@ -746,6 +829,31 @@ def test_a_group_goes_where_no_limit_range_refuses_its_pods_and_the_plan_says_wh
     assert outcome(story.run())["web/api"].startswith(("Keep a", "Update a"))
 
 
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ("{min: {cpu: 300m}}", "worker/gpu: container wait-gcs-ready has 200m cpu, and the least is 300m"),
+        ("{min: {memory: 250Mi}}", "submitter: container ray-job-submitter has 200Mi memory, and the least is 250Mi"),
+        ("{max: {cpu: 700m}}", "submitter: container ray-job-submitter has 1 cpu, and the most is 700m"),
+        ("{max: {cpu: 400m}}", "head: container autoscaler has 500m cpu, and the most is 400m"),
+        ("{min: {memory: 1Gi}, max: {nvidia.com/gpu: 8}}", "head: container autoscaler has 512Mi memory, and the least is 1Gi"),
+        ("{min: {cpu: 200m, memory: 200Mi}, max: {cpu: 8, memory: 8Gi, nvidia.com/gpu: 8}}", ""),
+    ],
+)  # fmt: skip
+def test_what_kuberay_adds_has_to_keep_limit_ranges_too(limits: str, why: str) -> None:
+    """Nobody wrote these containers, and the API server refuses the pods that have them: the job goes elsewhere."""
+    app = edited(rayjob("web", "train", cpu="300m"), "Spec:\n", "Spec:\n    enableInTreeAutoscaling: true\n")
+    ranges = json.dumps([{"namespace": "web", **yaml.safe_load(limits)}])
+    capacity = snapshot("a", ROOMY, more=f"limitRanges: {ranges}\n") | snapshot("b", ROOMY)
+    done = Story.of(cluster("a"), cluster("b"), ANYWHERE, app, capacity=capacity).run()
+    assert outcome(done) == {"web/train": "Place b Fits"}
+    refused = [
+        finding_text(c.finding) for c in decisions(done)["web/train"].candidates if c.finding.code is Reason.LIMIT_RANGE
+    ]
+    assert refused == ([f"a LimitRange of namespace web refuses {why}"] if why else [])
+    assert "InvalidResources" not in {problem.code for problem in done.problems}
+
+
 def test_what_runs_is_not_moved_because_a_limit_range_would_refuse_it() -> None:
     story = Story.of(cluster("a"), ANYWHERE, rayservice("web", "api"), capacity=snapshot("a", ROOMY))
     story.run()
@@ -758,8 +866,15 @@ def test_what_runs_is_not_moved_because_a_limit_range_would_refuse_it() -> None:
     ("update", "decided"),
     [("{ifNotFit: Hold}", "Hold a UpdateHeld"), ("{ifNotFit: Proceed}", "Update a UpgradeDoesNotFit")],
 )
-def test_an_edit_whose_pods_a_limit_range_refuses_does_not_fit(update: str, decided: str) -> None:
-    limits = cluster("a", profile="{limitRanges: [{namespace: web, default: {cpu: 3}}]}")
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ("default: {cpu: 3}", "gets a limit of 3 cpu, and asks for more"),
+        ("max: {cpu: 3}", "has 4 cpu, and the most is 3"),
+    ],
+)
+def test_an_edit_whose_pods_a_limit_range_refuses_does_not_fit(item: str, why: str, update: str, decided: str) -> None:
+    limits = cluster("a", profile=f"{{limitRanges: [{{namespace: web, {item}}}]}}")
     rule = policy("p", f"select: {{}}\nupdate: {update}")
     app = rayservice("web", "api")
     story = Story.of(limits, rule, app, capacity=snapshot("a", ROOMY))
@@ -767,9 +882,8 @@ def test_an_edit_whose_pods_a_limit_range_refuses_does_not_fit(update: str, deci
     story.source |= edited(app, 'cpu: "2", memory: 4Gi', 'cpu: "4", memory: 4Gi')
     done = story.run()
     assert outcome(done) == {"web/api": decided}
-    assert (
-        "a LimitRange of namespace web refuses worker/gpu: container worker gets a limit of 3 cpu, and asks for more"
-        in finding_text(decisions(done)["web/api"].finding)
+    assert f"a LimitRange of namespace web refuses worker/gpu: container worker {why}" in finding_text(
+        decisions(done)["web/api"].finding
     )
     story.source |= edited(app, "image: ray,", "image: ray:2,")
     assert outcome(story.run()) == {"web/api": "Update a UpgradeFits"}

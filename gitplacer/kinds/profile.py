@@ -14,6 +14,7 @@ from pydantic import Field
 from gitplacer.kinds.fields import (
     Amounts,
     Boolean,
+    Bounds,
     DnsLabel,
     DnsSubdomain,
     LabelKey,
@@ -77,14 +78,18 @@ class KubeRay(Model):
 
 
 class LimitRange(Model):
-    """What a LimitRange of type Container gives to containers that ask for nothing."""
+    """What a LimitRange of type Container gives to containers that ask for nothing, and wants of all."""
 
     namespace: DnsLabel
     """Its namespace."""
-    default_request: Amounts = NOTHING
+    default_request: Bounds = {}
     """Requests of containers that have none."""
-    default: Amounts = NOTHING
+    default: Bounds = {}
     """Limits of containers that have none; a resource that `defaultRequest` lacks is requested like this."""
+    min: Bounds = {}
+    """The least that a container may ask for; what one asks for that asks for none, where nothing else says it."""
+    max: Bounds = {}
+    """The most that a container may ask for, or have as its limit; the limit of one that has none, where `default` says no other."""
 
 
 class RuntimeClass(Model):

@@ -15,7 +15,7 @@ from typing import Any
 from gitplacer.kinds.capacity import BoundVolume
 from gitplacer.kinds.profile import ZONE, LimitRange, PresentObject, RuntimeClass, StorageClass
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
-from gitplacer.model.resources import Resources
+from gitplacer.model import quantity
 from gitplacer.model.workload import Identity
 from gitplacer.observing.listing import written_selector
 from gitplacer.scheduler.admission import read_rules
@@ -29,7 +29,7 @@ _OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 
 
 def limit_ranges(values: Iterable[Mapping[str, Any]]) -> tuple[LimitRange, ...]:
-    """What LimitRanges give to containers that ask for nothing. Items of other types change no request."""
+    """What LimitRanges give to containers that ask for nothing, and want of all. Items of other types change no request."""
     found = []
     for namespace, limits in read_rules({**value, "kind": "LimitRange"} for value in values).limits.items():
         for item in limits:
@@ -39,13 +39,15 @@ def limit_ranges(values: Iterable[Mapping[str, Any]]) -> tuple[LimitRange, ...]:
                         namespace=namespace,
                         default=_rendered(item.default),  # type: ignore[arg-type]
                         default_request=_rendered(item.default_request),  # type: ignore[arg-type]
+                        min=_rendered(item.least),  # type: ignore[arg-type]
+                        max=_rendered(item.most),  # type: ignore[arg-type]
                     )
                 )
     return tuple(sorted(found, key=repr))
 
 
 def _rendered(amounts: Amounts) -> dict[str, str]:
-    return Resources({name: ceil(amount) for name, amount in amounts.items()}).rendered()
+    return {name: quantity.render(name, ceil(amount)) for name, amount in sorted(amounts.items())}
 
 
 def runtime_classes(values: Iterable[Mapping[str, Any]]) -> tuple[RuntimeClass, ...]:

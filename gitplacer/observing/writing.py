@@ -14,6 +14,7 @@ from typing import Any
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.nodecolumns import NodeTable
+from gitplacer.model import quantity
 from gitplacer.model.resources import Resources
 from gitplacer.yamltext import to_yaml
 
@@ -34,7 +35,10 @@ def _plain(value: Any) -> Any:
         case datetime():
             return f"{value:%Y-%m-%dT%H:%M:%SZ}"
         case Mapping():
-            return {key: _plain(item) for key, item in value.items()}
+            # amounts that may be zero are integers by resource, and nothing else in a snapshot is
+            return {
+                key: quantity.render(key, item) if type(item) is int else _plain(item) for key, item in value.items()
+            }
         case list() | tuple() | NodeTable():
             return [_plain(item) for item in value]
     return value

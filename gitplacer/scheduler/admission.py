@@ -28,7 +28,8 @@ from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
 from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
-from gitplacer.workloads.requests import Amounts, Part, PodAsk, outgrown, written
+from gitplacer.workloads.limitranges import ContainerLimits, above, below, breaches, container_defaults, filled_in
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -39,15 +40,11 @@ KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """One item of a LimitRange. `of` is Container or Pod; `default` are limits."""
+class Limit(ContainerLimits):
+    """One item of a LimitRange. `of` is Container, or Pod, of which it is then that it says the least and the most."""
 
     name: str
     of: str
-    default: Amounts = NOTHING
-    default_request: Amounts = NOTHING
-    least: Amounts = NOTHING
-    most: Amounts = NOTHING
     ratio: Mapping[str, Fraction] | None = None
 
 
@@ -76,10 +73,7 @@ class Rules:
 
     def around(self, namespace: str) -> Surroundings:
         """What pods of a namespace meet that changes what they ask for."""
-        defaults = NOTHING
-        for item in self._of_containers(namespace):
-            whole = {**item.default, **item.default_request}
-            defaults = defaults.largest({name: ceil(value) for name, value in whole.items()})
+        defaults = container_defaults(self._of_containers(namespace))
         return Surroundings(container_defaults=defaults, runtime_classes=self.runtime_classes or ())
 
     def _of_containers(self, namespace: str) -> Iterator[Limit]:
@@ -147,15 +141,14 @@ def _breaches(item: Limit, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[s
     """What a LimitRange has against a pod, with defaults filled in."""
     if item.of == "Container":
         for part in ask.parts:
-            requests, limits = part.amounts, _limits(part, defaults)
-            yield from _unlike(item, f"container {part.name}", requests, limits)
-            for name, limit, said in outgrown(part, [each.default for each in defaults]):
-                if item.default.get(name) == limit:
-                    yield said
+            yield from breaches(item, part, defaults)
+            yield from _beyond_ratio(item, f"container {part.name}", part.amounts, _limits(part, defaults))
     elif item.of == "Pod":
         every = [_limits(part, defaults) for part in ask.parts]
         limits = None if None in every else _limits_of(ask, defaults)
-        yield from _unlike(item, "the pod", replace(ask, overhead=NOTHING, devices=NOTHING).effective(), limits)
+        requests = replace(ask, overhead=NOTHING, devices=NOTHING).effective()
+        for look in (below, above, _beyond_ratio):
+            yield from look(item, "the pod", requests, limits)
 
 
 def _limits(part: Part, defaults: Sequence[Limit]) -> Amounts | None:
@@ -175,34 +168,16 @@ def _limits_of(ask: PodAsk, defaults: Sequence[Limit]) -> Resources:
     return replace(ask, parts=parts, pod_level=ask.pod_level_limits, pod_level_limits=NOTHING).effective()
 
 
-def _unlike(item: Limit, what: str, requests: Amounts, limits: Amounts | None) -> Iterator[str]:
-    """
-    Where requests and limits are not what an item wants. A bound wants the amount to be there at all. Limits that nobody
-    knows (None) are not looked at.
-    """
-    for name, least in sorted(item.least.items()):
-        if name not in requests:
-            yield f"{what} asks for no {name}, and the least is {_said(name, least)}"
-        elif min(requests[name], (limits or requests).get(name, requests[name])) < least:
-            yield f"{what} has {_said(name, requests[name])} {name}, and the least is {_said(name, least)}"
-    for name, most in sorted(item.most.items()):
-        if limits is not None and name not in limits:
-            yield f"{what} has no limit of {name}, and the most is {_said(name, most)}"
-        elif max(requests.get(name, 0), (limits or {}).get(name, 0)) > most:
-            largest = max(requests.get(name, 0), (limits or {}).get(name, 0))
-            yield f"{what} has {_said(name, largest)} {name}, and the most is {_said(name, most)}"
+def _beyond_ratio(item: Limit, what: str, requests: Amounts, limits: Amounts | None) -> Iterator[str]:
+    """Where limits are too many times their requests. Limits that nobody knows (None) are not looked at."""
+    if limits is None:
+        return
     for name, ratio in sorted((item.ratio or {}).items()):
-        if limits is None:
-            continue
         asked, limit = requests.get(name, 0), limits.get(name, 0)
         if not asked or not limit:
             yield f"{what} needs a request and a limit of {name}"
         elif Fraction(limit) / Fraction(asked) > ratio:
             yield f"{what} has a limit of {name} more than {float(ratio):g} times its request"
-
-
-def _said(name: str, amount: int | Fraction) -> str:
-    return quantity.render(name, ceil(amount))
 
 
 # -- quotas -------------------------------------------------------------------------------------------------------
@@ -311,20 +286,22 @@ def _namespace(root: Cursor) -> str:
 
 
 def _limit_items(root: Cursor) -> Iterator[Limit]:
-    """Items with the defaults that the API server fills in: a limit from the most, a request from the limit or the least."""
+    """Items, with the defaults that the API server fills in."""
     for item in root.mapping("spec").items("limits"):
-        least, most = written(item, "min"), written(item, "max")
-        kind, default, request = item.text("type"), written(item, "default"), written(item, "defaultRequest")
-        if kind == "Container":
-            default = {**most, **default}
-            request = {**least, **default, **request}
         ratios = {
             name: Fraction(amount, 1000 if name == "cpu" else 1)
             for name, amount in written(item, "maxLimitRequestRatio").items()
         }
-        yield Limit(
-            name=_named(root), of=kind, default=default, default_request=request, least=least, most=most, ratio=ratios
+        limit = Limit(
+            name=_named(root),
+            of=item.text("type"),
+            default=written(item, "default"),
+            default_request=written(item, "defaultRequest"),
+            least=written(item, "min"),
+            most=written(item, "max"),
+            ratio=ratios,
         )
+        yield filled_in(limit) if limit.of == "Container" else limit
 
 
 def _runtime_class(root: Cursor) -> RuntimeClass:

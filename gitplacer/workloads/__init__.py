@@ -10,6 +10,7 @@ controller does, write a module with a `KIND` row and put it in the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from gitplacer.documents import Cursor, Document, Edit
@@ -34,8 +35,8 @@ from gitplacer.workloads import (
 )
 from gitplacer.workloads.bounds import bounded_object
 from gitplacer.workloads.facts import Demand, Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
+from gitplacer.workloads.limitranges import breaches
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.requests import outgrown
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 __all__ = [
@@ -143,11 +144,11 @@ def read(
 
 
 def _refused(facts: ObjectFacts, around: Surroundings) -> Iterator[str]:
-    """The pods of an object that ask for more than the limits that LimitRanges give them."""
+    """The pods of an object that LimitRanges refuse, each with why."""
     for role in facts.roles:
         if role.ask is not None and (role.count or role.per_node):
-            for part in role.ask.parts:
-                yield from (f"{role.name}: {said}" for _, _, said in outgrown(part, around.container_limits))
+            for item, part in product(around.container_limits, role.ask.parts):
+                yield from (f"{role.name}: {said}" for said in breaches(item, part, around.container_limits))
 
 
 def _queue(root: Cursor) -> Iterator[Reference]:

@@ -10,7 +10,7 @@ Amounts are summed exactly and rounded up once per pod, in the grain of `quantit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -196,26 +196,6 @@ def with_defaults(part: Part, defaults: Resources) -> Part:
     if not missing:
         return part
     return replace(part, amounts={**part.amounts, **{name: defaults[name] for name in missing}}, by_default=missing)
-
-
-def outgrown(part: Part, given: Sequence[Amounts]) -> Iterator[tuple[str, int | Fraction, str]]:
-    """
-    Where a container asks for more than the limit that a LimitRange gives it, which makes it a pod that the API server does not take:
-    the resource, that limit, and both in words. `given` has the default limits of each LimitRange of the namespace.
-
-    Which of several is applied first is not determined, so the least counts. A request that one of them gives too is held against the
-    largest: it may be of the same.
-    """
-    if part.limits is None:
-        return
-    for name in sorted(part.amounts):
-        limits = [each[name] for each in given if name in each]
-        if not limits or name in part.limits:
-            continue
-        limit = max(limits) if name in part.by_default else min(limits)
-        if part.amounts[name] > limit:
-            said = quantity.render(name, math.ceil(limit))
-            yield name, limit, f"container {part.name} gets a limit of {said} {name}, and asks for more"
 
 
 def checked(resources: Cursor) -> tuple[Amounts, Amounts]:

@@ -1,7 +1,7 @@
 """
 What a cluster adds to pods beyond what their manifests say.
 
-KubeRay's operator can be told to leave its init container out or to add sidecars; a LimitRange fills in requests;
+KubeRay's operator can be told to leave its init container out or to add sidecars; a LimitRange fills in requests, and bounds them;
 a RuntimeClass costs overhead and chooses nodes; a claim's devices are counted in a template of its own. Sizing is a function of a
 manifest and of these. Where nobody has said anything, they are what KubeRay and Kubernetes do out of the box.
 """
@@ -15,6 +15,7 @@ from math import ceil
 
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.workloads.limitranges import ContainerLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Surroundings:
     `waits_for_gcs`: KubeRay gives workers its init container. `head_sidecars` and `worker_sidecars` are containers that
     the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
     Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one, and
-    `container_limits` the limits that each of them does. `claims` has the
+    `container_limits` what each of them gives to containers and wants of them, () where none refuses any. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
     """
@@ -63,7 +64,7 @@ class Surroundings:
     runtime_classes: tuple[RuntimeClass, ...] = ()
     claims: tuple[tuple[str, Resources], ...] | None = None
     counts_replicas: bool = True
-    container_limits: tuple[Resources, ...] = ()
+    container_limits: tuple[ContainerLimits, ...] = ()
 
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
