@@ -235,6 +235,39 @@ def test_what_no_api_server_takes_is_refused_where_it_stands(file: str, code: st
     assert done.view.plan.decisions[-1].action.value == "Place"
 
 
+TEMPLATES = {
+    "Deployment": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n"
+    "    metadata:\n      METADATA\n    spec: {containers: [{name: a}]}\n",
+    "RayCluster": "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: a}\nspec:\n  headGroupSpec:\n    template:\n"
+    "      metadata:\n        METADATA\n      spec: {containers: [{name: ray, image: 'rayproject/ray:2.52.0'}]}\n",
+}
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ("labels: {a b: c}", '"a b" is no key of a label'),
+        ("labels: {a: c d}", '"c d" is no value of a label'),
+        ('labels: {a: "c\\n"}', "is no value of a label"),
+        (f"labels: {{a: {'x' * 64}}}", "is no value of a label"),
+        ("annotations: {a/b/c: d}", '"a/b/c" is no key of an annotation'),
+        ("labels: {a: b, example.com/c: D.e_f-g}, annotations: {Example.com/Note: any thing}".replace(", ann", "\n      ann"), ""),
+    ],
+)  # fmt: skip
+def test_a_template_of_pods_that_no_api_server_takes_is_refused(kind: str, metadata: str, said: str) -> None:
+    story = small_fleet()
+    indent = TEMPLATES[kind].partition("METADATA")[0].rpartition("\n")[2]
+    story.source["workloads/ns/a.yaml"] = TEMPLATES[kind].replace(
+        "METADATA", metadata.replace("\n      ", f"\n{indent}")
+    )
+    done = story.run()
+    found = [p for p in done.problems if p.severity is Severity.ERROR]
+    assert [p.code for p in found] == ["InvalidLabel"] * bool(said)
+    assert all(said in p.message and p.hint and p.location.file == "workloads/ns/a.yaml" for p in found)
+    assert ("ns/a" in {d.group for d in done.view.plan.decisions if d.action.value == "Hold"}) == bool(said)
+
+
 def test_a_misspelt_kind_of_ray_is_told_the_nearest() -> None:
     story = small_fleet()
     story.source["workloads/ns/a.yaml"] = "apiVersion: ray.io/v1\nkind: RayClustr\nmetadata: {name: a}\n"

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
@@ -87,11 +88,33 @@ def read(owner: Cursor, key: str, around: Surroundings, injected: Injected = NON
 
 def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> PodTemplate:
     """A pod or pod template: anything with `metadata` and `spec`."""
-    labels = pod.mapping("metadata").labels("labels")
+    metadata = pod.mapping("metadata")
+    labels = metadata.labels("labels")
+    if pod.path:  # else it is the object itself, of which everybody is told what its metadata must be
+        _report_metadata(metadata, labels)
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
         return replace(_EMPTY, labels=labels)
     return read_spec(pod.mapping("spec"), around, injected, labels)
+
+
+def _report_metadata(metadata: Cursor, labels: Mapping[str, str]) -> None:
+    """
+    Reports labels and keys of annotations for which the API server refuses every pod that is made of a template. It takes the object with the template,
+    if its kind has no schema for them, so nobody else tells.
+    """
+    if metadata.has("labels"):
+        at = metadata.mapping("labels")
+        for key, value in labels.items():
+            if not is_label_value(value):
+                at.report("InvalidLabel", f'"{value[:100]}" is no value of a label', VALUE_HINT, key=key)
+            if not is_label_key(key):
+                at.report("InvalidLabel", f'"{key[:100]}" is no key of a label', KEY_HINT, key=key)
+    if metadata.has("annotations"):
+        at = metadata.mapping("annotations")
+        for key in metadata.labels("annotations"):
+            if not is_label_key(key.lower()):
+                at.report("InvalidLabel", f'"{key[:100]}" is no key of an annotation', KEY_HINT, key=key)
 
 
 def read_spec(
