@@ -46,6 +46,8 @@ from gitplacer.runners.processes import usable_cores
 from gitplacer.source.files import InMemory, Memo
 from gitplacer.tree import Changes, Tree
 from gitplacer.treeids import tree_id
+from gitplacer.whatif.ground import Ground, suppose
+from gitplacer.whatif.suppositions import CordonCluster, LoseCluster, Together
 from tests import planviews
 from tests.histories import LookedAt
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
@@ -282,6 +284,16 @@ def test_no_more_is_asked_than_somebody_waits_for(
     verdicts = {group["group"]: group["verdicts"] for group in plan_document(view)["groups"]}
     assert verdicts["web/shop"].get("Chosen", 0) == ("a" in expected["web/shop"])
     assert bool(verdicts["jobs/large"]) == bool(expected["jobs/large"])
+
+
+def test_a_supposition_asks_nothing_about_who_waits_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of a story's services loses its cluster, and finds no other; two jobs wait with and without that."""
+    story = full()
+    ground = Ground.of(story.inputs(), story.memory)
+    asked = Asked(monkeypatch)
+    [fate] = suppose(ground, Together((LoseCluster("a"), CordonCluster("b"))), with_candidates=OF_MANY)[0].fates
+    assert (fate.group, fate.refused[0][0]) == ("web/shop", "b")
+    assert {group for group, _ in asked.verdicts} == {"web/shop"}
 
 
 def test_gangs_that_are_alike_are_packed_once_though_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

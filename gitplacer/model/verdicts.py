@@ -35,9 +35,11 @@ class Verdicts:
 
     def are_kept(self, group: str, *, waits: bool, waited: bool) -> bool:
         """Whether they are kept of a group, which waits for room or not, and did or not when its record was written."""
-        if self.every or group in self.groups:
+        if group in self.groups:
             return True
-        return self.waiting and waits and group not in self.but and not (self.new and waited)
+        if waits and group in self.but:
+            return False
+        return self.every or (self.waiting and waits and not (self.new and waited))
 
 
 MOST_READ = 10_000

@@ -23,7 +23,7 @@ from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision, Reason, Verdict
 from gitplacer.model.fates import Fate, GroupFate, Left, Supposed
 from gitplacer.model.resources import NOTHING
-from gitplacer.model.verdicts import Verdicts
+from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.updating import no_edits
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
@@ -105,11 +105,12 @@ def suppose(
     those who lose their place, and why; `with_left` also what is free then. Raises Unsupposable, and Rejected where the fleet
     could not be planned then.
     """
-    made = hydrate(
-        supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=with_candidates
-    )
+    # Who waited, and has no place to lose, is told of only if he finds one.
+    nowhere = frozenset(g for g, d in ground.decisions.items() if d.action is Action.WAIT and not d.after)
+    asked = replace(verdicts_of(with_candidates), but=nowhere)
+    made = hydrate(supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=asked)
     gone = out_of_service(ground.snapshot, made.snapshot)
-    view, later = unguarded(ground, made.view, gone, with_candidates=with_candidates)
+    view, later = unguarded(ground, made.view, gone, with_candidates=asked)
     found = tuple(fates(ground, view, gone, later))
     supposed = Supposed(
         title=supposition.title,
