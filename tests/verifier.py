@@ -263,8 +263,8 @@ class Site:
                 for kind in self.types
                 if self.left(kind) > 0 and not self._causes(self.new(self.types[kind]), shape)
             ]
-        if dict(finding.short) != self._short(shape, finding.wanted - finding.placed, seats, scale_up):
-            lies.append(f"it is short of {self._short(shape, finding.wanted - finding.placed, seats, scale_up)}")
+        if dict(finding.short) != self._short(shape, finding.wanted - finding.placed, scale_up):
+            lies.append(f"it is short of {self._short(shape, finding.wanted - finding.placed, scale_up)}")
         return lies
 
     @staticmethod
@@ -273,15 +273,14 @@ class Site:
         lacking = {(Reason.INSUFFICIENT_CAPACITY, name) for name, fits in machine.places(pod).items() if not fits}
         return machine.refusals(pod) or lacking
 
-    def _short(self, pod: PodShape, missing: int, seats: Sequence[Seat], scale_up: bool) -> dict[str, int]:
+    def _short(self, pod: PodShape, missing: int, scale_up: bool) -> dict[str, int]:
         """
-        Of each resource what the missing pods want beyond what lies about on nodes that admit them. Nodes that were only
-        opened for this gang do not count.
+        Of each resource what the missing pods want beyond what lies about on nodes that admit them, those that were opened for this
+        gang among them.
         """
         machines = list(self.nodes.values())
         if scale_up:
-            opened = {seat.node for seat in seats if seat.type} - self._promised
-            machines += [machine for number, (_, machine) in self.added.items() if number not in opened]
+            machines += [machine for _, machine in self.added.values()]
         places: Counter[str] = Counter()
         for machine in machines:
             if not machine.refusals(pod):
