@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,8 @@ import pytest
 from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
 from gitplacer.explain import PlanView
 from gitplacer.formats.markdown import marker
-from gitplacer.passes import baselines
+from gitplacer.model import verdicts
+from gitplacer.passes import baselines, looking
 from gitplacer.remedies.few import few_trials
 from gitplacer.runners import meanwhile
 from tests.commands import NOW, commit, git, make_bare, make_repo, run, starter, write
@@ -89,6 +91,24 @@ def test_the_work_tree_is_held_against_a_branch(fleet: Path, capfd: pytest.Captu
     done = run(capfd, "plan", "--exit-code", *options(fleet))
     assert done.code == WOULD_CHANGE and "BECAUSE OF THIS CHANGE\nPlace\n  + hello/more" in done.out
     assert run(capfd, "plan", "--exit-code", "--rev", "change", *options(fleet)).code == 0
+
+
+@pytest.mark.parametrize("with_base", [True, False])
+def test_of_every_group_that_waits_all_is_told_where_all_is_asked(
+    fleet: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, with_base: bool
+) -> None:
+    for module in (verdicts, looking):
+        monkeypatch.setattr(module, "OF_WAITING", replace(verdicts.OF_ALL_WAITING, most=0))
+    monkeypatch.setattr(verdicts, "OF_MANY", replace(verdicts.EVERY, most=0))
+    write(fleet, {**another("huge", cpu="900"), **another("vast", cpu="901")})
+    where = options(fleet) if with_base else options(fleet)[:-2]
+    for output in ("text", "markdown"):
+        few, all_ = (run(capfd, "plan", "--format", output, *more, *where).out for more in ((), ("--all",)))
+        assert "f 1 more that wait" in few and "more that wait" not in all_
+    told = json.loads(run(capfd, "plan", "--format", "json", *where).out)["groups"]
+    each = [json.loads(line) for line in run(capfd, "plan", "--format", "json", "--all", *where).out.splitlines()[1:]]
+    assert [bool(g["verdicts"]) for g in told if g["action"] == "Wait"] == [True, False]
+    assert [bool(g["verdicts"]) for g in each if g["action"] == "Wait"] == [True, True]
 
 
 def test_the_words_of_fail_on_concern_only_what_the_change_brings(

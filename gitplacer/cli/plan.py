@@ -160,13 +160,14 @@ def _planned(
 ) -> tuple[Hydration, Base | None]:
     """The plan, with every cluster's verdict on the groups of which it is printed or saved, and what it is held against. `whole`: what stays is told too."""
     from gitplacer.hydrate import hydrate
-    from gitplacer.model.verdicts import EVERY, OF_MANY, OF_WAITING
+    from gitplacer.model.verdicts import EVERY, OF_ALL_WAITING, OF_MANY, OF_WAITING
     from gitplacer.passes.looking import hydrated_against
 
     told_to_people = output != "json" and out is None
     if told_to_people and against is not None:
         return hydrated_against(looked, against, whole=whole)
-    asked = OF_WAITING if told_to_people else EVERY if whole else OF_MANY
+    few, all_ = (OF_WAITING, OF_ALL_WAITING) if told_to_people else (OF_MANY, EVERY)
+    asked = all_ if whole else few
     made = hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked)
     return made, against.base if against is not None else None
 

@@ -54,12 +54,12 @@ def command(
     from gitplacer.cli.looking import looking
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
-    from gitplacer.model.verdicts import Verdicts
+    from gitplacer.model.verdicts import OF_ALL_WAITING
     from gitplacer.relocation.silence import silent_clusters
     from gitplacer.room import as_asked, largest, read_catalogue, shop, stranded
 
     offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
-    with looking(where, Verdicts(waiting=True)) as (looked, hydration, say):
+    with looking(where, OF_ALL_WAITING) as (looked, hydration, say):
         view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         say("counting what is left")
         tried = _tried(view, accounts, like, shapes, tolerate)

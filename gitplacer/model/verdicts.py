@@ -9,7 +9,7 @@ alone. What is decided is the same.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ MOST_READ = 10_000
 EVERY = Verdicts(every=True)
 OF_MANY = Verdicts(every=True, most=10 * MOST_READ)
 """As far as a program waits for it, which may ask for every one."""
-OF_WAITING = Verdicts(waiting=True, most=MOST_READ)
+OF_ALL_WAITING = Verdicts(waiting=True)
+OF_WAITING = replace(OF_ALL_WAITING, most=MOST_READ)
 OUTGROWN = Verdicts(outgrown=True)
 NONE = Verdicts()
 

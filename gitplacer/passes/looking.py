@@ -15,7 +15,7 @@ from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchFolder, Repository
 from gitplacer.hydrate import Hydration, Inputs, hydrate
-from gitplacer.model.verdicts import OF_WAITING, OUTGROWN, Verdicts
+from gitplacer.model.verdicts import OF_ALL_WAITING, OF_WAITING, OUTGROWN, Verdicts
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.baselines import BasePlan
@@ -135,15 +135,16 @@ def _told_against(looked: Looked, against: Against, *, whole: bool) -> Hydration
         beside = against.beside(asked) if not whole else None
         return beside if beside is not None else _hydrated(looked, asked)
 
-    guessed = None if against.is_known else planned(replace(OF_WAITING, new=True))
+    of_waiting = OF_ALL_WAITING if whole else OF_WAITING
+    guessed = None if against.is_known else planned(replace(of_waiting, new=True))
     before = against.base.plan
     known = frozenset(d.group for d in before.decisions if waits(d)) if before is not None else frozenset[str]()
-    made = planned(replace(OF_WAITING, but=known)) if guessed is None else guessed
+    made = planned(replace(of_waiting, but=known)) if guessed is None else guessed
     waiting = frozenset(d.group for d in made.view.plan.decisions if waits(d))
     both = known & waiting
     otherwise = both & compare(before, made.view).differences.keys() if before is not None and both else frozenset()
     if otherwise or (guessed is not None and any(_waited(made, group) for group in waiting - known)):
-        return planned(replace(OF_WAITING, but=known - otherwise))
+        return planned(replace(of_waiting, but=known - otherwise))
     return made if guessed is None else _with_nothing_said(made, known)
 
 
