@@ -199,24 +199,22 @@ def shifted(decision: Decision) -> str:
 def _section(
     decisions: Sequence[Decision], symbol: str, colour: str, review: Review, options: Options
 ) -> Iterator[str]:
-    view = review.view
-    rows = [
-        (f"{symbol} {printable(d.group)}", printable(shifted(d), LONGEST_SENTENCE), _because(review.row(d), view))
-        for d in decisions
+    view, rows = review.view, [review.row(decision) for decision in decisions]
+    cells = [
+        (f"{symbol} {printable(d.group)}", printable(shifted(d), LONGEST_SENTENCE), _because(row, view))
+        for d, row in zip(decisions, rows, strict=True)
     ]
-    for decision, line in zip(decisions, aligned(rows), strict=True):
+    for decision, row, line in zip(decisions, rows, aligned(cells), strict=True):
         yield line.replace(symbol, options.style(symbol, colour), 1)
-        details = "; ".join(_details(review.row(decision), review, options))
+        details = "; ".join(_details(row, review, options))
         if details:
             yield f"      {printable(details, LONGEST_SENTENCE)}"
-        if review.row(decision).is_ours and (
-            decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO
-        ):
+        if row.is_ours and (decision.action is Action.WAIT or decision.finding.code is Reason.NOWHERE_TO_GO):
             yield from _refusals(decision, view, options)
             remedy = remedy_text(review.own_remedies.get(decision.group))
             if remedy:
                 yield f"      {remedy}"
-    unasked = unasked_text((d for d in decisions if review.row(d).is_ours), view)
+    unasked = unasked_text((row.decision for row in rows if row.is_ours), view)
     if unasked:
         yield f"    {unasked}"
 

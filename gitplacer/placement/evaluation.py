@@ -133,11 +133,8 @@ class Evaluation:
         waited = record is not None and record.waiting_since is not None
         if not self._kept.are_kept(group.id, waits=waits, waited=waited):
             return ()
-        found = []
-        asked = (
-            self._pass.clusters.keys() if self._is_asked_about(group.id) else self._pass.clusters.keys() & set(after)
-        )
-        for name in sorted(asked):
+        found, everywhere = [], self._pass.clusters.keys()
+        for name in sorted(everywhere if self._is_asked_about(group.id) else everywhere & set(after)):
             if name in after:
                 kept = chosen.get(name, Finding(code=Reason.KEPT))
                 found.append(Candidate(name, Verdict.CHOSEN, self._pass.scoring.told(policy, name, kept)))

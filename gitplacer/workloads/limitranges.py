@@ -13,7 +13,7 @@ Sources: plugin/pkg/admission/limitranger and pkg/apis/core/v1/defaults.go of Ku
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
@@ -46,6 +46,7 @@ class ContainerLimits:
 
 
 _Item = TypeVar("_Item", bound=ContainerLimits)
+_Pick = Callable[[int | Fraction, int | Fraction], int | Fraction]
 
 
 def filled_in(item: _Item) -> _Item:
@@ -61,7 +62,7 @@ def container_defaults(given: Iterable[ContainerLimits]) -> Resources:
     Which of several LimitRanges is applied first is not determined in Kubernetes
     (kubernetes.io/docs/concepts/policy/limit-range), so the largest counts: a promise of room has to hold whichever it is.
     """
-    largest = _largest(each.default_request for each in given)
+    largest = _of_all(max, (each.default_request for each in given))
     return Resources({name: math.ceil(amount) for name, amount in largest.items()})
 
 
@@ -72,15 +73,15 @@ def breaches(item: ContainerLimits, part: Part, given: Sequence[ContainerLimits]
     """
     what = f"container {part.name}"
     asked = {name: amount for name, amount in part.amounts.items() if name not in part.by_default}
-    asked = {**_smallest(each.default_request for each in given), **asked}
+    asked = {**_of_all(min, (each.default_request for each in given)), **asked}
     if part.limits is None:
         yield from below(item, what, asked, None)
         yield from above(item, what, part.amounts, None)
         return
     limits = [each.default for each in given]
-    smallest = _smallest(limits)
+    smallest = _of_all(min, limits)
     yield from below(item, what, asked, {**smallest, **part.limits})
-    yield from above(item, what, part.amounts, {**_largest(limits), **part.limits})
+    yield from above(item, what, part.amounts, {**_of_all(max, limits), **part.limits})
     yield from _outgrown(item, part, smallest, given)
 
 
@@ -118,19 +119,12 @@ def _outgrown(item: ContainerLimits, part: Part, limits: Amounts, given: Sequenc
             yield f"container {part.name} gets a limit of {_said(name, limit)} {name}, and asks for more"
 
 
-def _smallest(some: Iterable[Amounts]) -> dict[str, int | Fraction]:
+def _of_all(pick: _Pick, some: Iterable[Amounts]) -> dict[str, int | Fraction]:
+    """Of each resource the amount that is picked of all that there are."""
     found: dict[str, int | Fraction] = {}
     for amounts in some:
         for name, amount in amounts.items():
-            found[name] = min(amount, found.get(name, amount))
-    return found
-
-
-def _largest(some: Iterable[Amounts]) -> dict[str, int | Fraction]:
-    found: dict[str, int | Fraction] = {}
-    for amounts in some:
-        for name, amount in amounts.items():
-            found[name] = max(amount, found.get(name, amount))
+            found[name] = pick(amount, found.get(name, amount))
     return found
 
 
