@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from gitplacer.explain import NEAREST_CANDIDATES, PlanView, rfc3339, shortlist, verdict_text, why
+from gitplacer.explain import PlanView, rfc3339, why
 from gitplacer.explain.decisions import sentence
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.kinds.fields import duration_text
-from gitplacer.model.decision import Action, Decision, Reason, Strategy, Verdict
+from gitplacer.model.decision import Action, Decision, Reason, Strategy
 from gitplacer.model.drains import Drain, DrainPass, DrainStep, Return, Stuck
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.plaintext import few, printable
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.whatif.following import MOST, follow
-from gitplacer.whatif.ground import Ground
+from gitplacer.whatif.ground import Ground, refused_by
 from gitplacer.whatif.suppositions import DrainCluster
 
 
@@ -107,17 +107,12 @@ def _needs(made: Hydration, now: datetime) -> Iterator[str]:
 
 
 def _stuck(decision: Decision, view: PlanView) -> Stuck:
-    refused = [candidate for candidate in decision.candidates if candidate.verdict is Verdict.REJECTED]
     nowhere = decision.finding.code is Reason.NOWHERE_TO_GO
-    told = tuple(
-        (found.cluster, str(found.finding.code), printable(verdict_text(found, decision, view), LONGEST_SENTENCE))
-        for found in shortlist(refused, NEAREST_CANDIDATES)
-    )
     return Stuck(
         group=decision.group,
         code=str(decision.finding.code),
         why=printable(why(decision, view), LONGEST_SENTENCE),
-        refused=told if nowhere else (),
+        refused=tuple(refused_by(decision, view)) if nowhere else (),
     )
 
 

@@ -195,7 +195,7 @@ def fates(ground: Ground, view: PlanView, gone: Iterable[str], later: frozenset[
             before=before.after if before is not None else (), after=_elsewhere(decision, lost),
             code=str(decision.finding.code), why=printable(why(decision, view), LONGEST_SENTENCE),
             later=decision.group in later,
-            refused=tuple(_refused(decision, view)) if fate in _LOSERS else (),
+            refused=tuple(refused_by(decision, view)) if fate in _LOSERS else (),
         )  # fmt: skip
 
 
@@ -205,8 +205,8 @@ def _asks_otherwise(group: Group | None, before: Snapshot) -> bool:
     return group is not None and known is not None and group.gang != known.gang
 
 
-def _refused(decision: Decision, view: PlanView) -> Iterator[tuple[str, str, str]]:
-    """The clusters that do not take a group, the nearest to it first, if they were asked for."""
+def refused_by(decision: Decision, view: PlanView) -> Iterator[tuple[str, str, str]]:
+    """The clusters that do not take a group, the nearest to it first, if they were asked for: name, code and why, in words."""
     refused = [candidate for candidate in decision.candidates if candidate.verdict is Verdict.REJECTED]
     for found in shortlist(refused, NEAREST_CANDIDATES):
         yield found.cluster, str(found.finding.code), printable(verdict_text(found, decision, view), LONGEST_SENTENCE)
