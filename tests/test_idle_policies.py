@@ -18,6 +18,7 @@ from gitplacer import pathglob
 from gitplacer.hydrate import hydrate
 from gitplacer.kinds.policy import PlacementPolicy, PlacementPolicySpec
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector, Metadata, ObjectSelector
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.workload import Identity
 from gitplacer.policies import implication
 from gitplacer.policies.idle import first_shadow, idle_policies
@@ -43,7 +44,7 @@ _MORE = st.one_of(
     ),
 )  # fmt: skip
 _NAMED = st.builds(
-    LabelRequirement, key=st.just(implication.NAME_KEY), operator=st.sampled_from(["In", "NotIn"]),
+    LabelRequirement, key=st.just(NAME_KEY), operator=st.sampled_from(["In", "NotIn"]),
     values=st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=2, unique=True).map(tuple),
 )  # fmt: skip
 
@@ -93,7 +94,7 @@ def pairs(draw: st.DrawFn) -> tuple[ObjectSelector, ObjectSelector]:
 
 def of_namespaces(labels: dict[str, str]):  # type: ignore[no-untyped-def]
     """Every namespace has these labels, and its name."""
-    return lambda name: {**labels, implication.NAME_KEY: name}
+    return lambda name: {**labels, NAME_KEY: name}
 
 
 @given(pairs(), _LABELS)

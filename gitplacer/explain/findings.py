@@ -21,6 +21,7 @@ from gitplacer.model.decision import (
     Tally,
     UpdateAsks,
 )
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.plaintext import few
 
 _SAID: Mapping[Reason, tuple[str, str]] = {
@@ -509,8 +510,8 @@ def _not_selected(requirement: str, cluster: Cluster | None) -> str:
     """A requirement reads `key=value`, `key in [a, b]`, `key not in [a]`, `key` or `!key`."""
     if not requirement:
         return "the policy does not select it"
-    if requirement.startswith("kubernetes.io/metadata.name"):
-        return f"the policy asks for name{requirement.removeprefix('kubernetes.io/metadata.name')}"
+    if requirement.startswith(NAME_KEY):
+        return f"the policy asks for name{requirement.removeprefix(NAME_KEY)}"
     asked = f"the policy asks for {requirement}"
     if cluster is None:
         return asked

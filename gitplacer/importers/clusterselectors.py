@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gitplacer.importers.selectors import selector_of, written
-from gitplacer.model.labels import Labels, Requirement
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Labels, Requirement
 
 
 def named(names: Iterable[str], operator: str = "In") -> Requirement:

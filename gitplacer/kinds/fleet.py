@@ -31,7 +31,7 @@ from gitplacer.kinds.machines import Autoscaler
 from gitplacer.kinds.profile import Profile
 from gitplacer.kinds.selectors import ClusterMetadata, Metadata, Override, TaintField
 from gitplacer.kinds.standby import Clone, Standby
-from gitplacer.model.labels import Taint
+from gitplacer.model.labels import NAME_KEY, Taint
 
 _HOST = r"([A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])"
 _USER = r"[A-Za-z0-9_][A-Za-z0-9._+-]*@"
@@ -417,7 +417,7 @@ class Cluster(OwnKind):
     def labels(self) -> dict[str, str]:
         """The labels policies select by: its own, and the derived ones, which win."""
         derived = {
-            "kubernetes.io/metadata.name": self.metadata.name,
+            NAME_KEY: self.metadata.name,
             "topology.kubernetes.io/region": self.spec.region,
             "topology.kubernetes.io/zone": self.spec.zone,
             "gitplacer.dev/provider": self.spec.provider,

@@ -17,7 +17,7 @@ from gitplacer.kinds.fields import (
     Model,
     PathGlob,
 )
-from gitplacer.model.labels import Labels, Requirement, Taint, Toleration
+from gitplacer.model.labels import NAME_KEY, Labels, Requirement, Taint, Toleration
 
 
 class LabelRequirement(Model):
@@ -73,7 +73,7 @@ class ClusterSelector(LabelSelector):
     """Names of clusters; absent means any name."""
 
     def requirements(self) -> tuple[Requirement, ...]:
-        names = () if self.names is None else (Requirement("kubernetes.io/metadata.name", "In", self.names),)
+        names = () if self.names is None else (Requirement(NAME_KEY, "In", self.names),)
         return (*names, *super().requirements())
 
 

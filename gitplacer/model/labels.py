@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 Labels = Mapping[str, str]
 
+NAME_KEY = "kubernetes.io/metadata.name"
+"""The label that every namespace has, with its name, and so have our clusters."""
+
 KEY_HINT = "up to 63 letters, digits, '-', '_' and '.', after an optional DNS name and a slash"
 VALUE_HINT = "up to 63 letters, digits, '-', '_' and '.'; begin and end with a letter or digit"
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from gitplacer.kinds.listedpods import AntiAffinityTerm, ListedPod, TakenPort
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector
-from gitplacer.model.labels import Requirement
+from gitplacer.model.labels import NAME_KEY, Requirement
 from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm, Selector
 from gitplacer.observing.pods import PodSeen
 
@@ -56,7 +56,7 @@ class _Asked:
         return self._known[key]
 
     def _is_about(self, term: PodTerm, namespace: str) -> bool:
-        labels = {"kubernetes.io/metadata.name": namespace, **self._namespaces.get(namespace, {})}
+        labels = {NAME_KEY: namespace, **self._namespaces.get(namespace, {})}
         return namespace in term.namespaces or term.namespace_selector.matches(labels)
 
 

@@ -24,6 +24,7 @@ from gitplacer.kinds.capacity import (
 from gitplacer.kinds.listedpods import NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.selectors import ClusterMetadata
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.podrules import PodTerm
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
@@ -34,8 +35,6 @@ from gitplacer.observing.placed import Placed
 from gitplacer.observing.pods import PodSeen
 from gitplacer.observing.states import UNKNOWN, State, together
 from gitplacer.scheduler.objects import HOSTNAME, PODS
-
-_OWN_NAME = "kubernetes.io/metadata.name"
 
 
 @dataclass
@@ -78,7 +77,7 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
         node_groups=tuple(sorted(seen.node_groups, key=lambda group: group.name)),
         groups=groups,
         namespaces=tuple(
-            NamespaceLabels(name=name, labels={key: labels[key] for key in sorted(labels) if key != _OWN_NAME})
+            NamespaceLabels(name=name, labels={key: labels[key] for key in sorted(labels) if key != NAME_KEY})
             for name, labels in sorted(seen.namespaces.items())
         ),
         volumes=tuple(sorted(seen.volumes, key=lambda volume: volume.claim)),

@@ -21,6 +21,7 @@ from typing import Any
 from gitplacer.documents import Cursor
 from gitplacer.kinds.queues import ClusterQueue, Cohort, LocalQueue
 from gitplacer.model import quantity
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.resources import Resources
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.workloads.constraints import selector_of
@@ -228,7 +229,7 @@ def _stopped(queue: Cursor) -> str:
 def _local(local: Cursor, queue: Cursor, namespaces: Mapping[str, Mapping[str, str]]) -> LocalQueue:
     metadata, policy = local.mapping("metadata"), local.mapping("spec").text("stopPolicy")
     namespace = metadata.text("namespace")
-    labels = {"kubernetes.io/metadata.name": namespace, **namespaces.get(namespace, {})}
+    labels = {NAME_KEY: namespace, **namespaces.get(namespace, {})}
     stopped = "" if policy in _NOT_STOPPED else policy
     if not selector_of(queue.mapping("spec"), "namespaceSelector").matches(labels):
         stopped = stopped or _NOT_SELECTED

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.nodecolumns import NodeColumns
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
 from gitplacer.scheduler import ClusterObjects, Node, Pod
-from gitplacer.scheduler.objects import HOSTNAME, NAMESPACE_NAME, PODS, NamespacesByName
+from gitplacer.scheduler.objects import HOSTNAME, PODS, NamespacesByName
 
 UNKNOWN_SIZE = "a pod on it is of unknown size"
 
@@ -25,7 +26,7 @@ def as_seen(nodes: Nodes, snapshot: CapacitySnapshot, gang_of: Callable[[str], G
     return ClusterObjects(
         tuple(_nodes(nodes, snapshot)),
         (*_listed(snapshot), *running),
-        NamespacesByName({n.name: {NAMESPACE_NAME: n.name, **n.labels} for n in snapshot.namespaces}),
+        NamespacesByName({n.name: {NAME_KEY: n.name, **n.labels} for n in snapshot.namespaces}),
     )
 
 

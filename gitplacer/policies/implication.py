@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gitplacer.kinds.selectors import ObjectSelector
-from gitplacer.model.labels import Requirement
-
-NAME_KEY = "kubernetes.io/metadata.name"
-"""The label that every namespace has, with its name."""
+from gitplacer.model.labels import NAME_KEY, Requirement
 
 _STATES = 4096
 """How many pairs of states two patterns are compared over before it is given up."""

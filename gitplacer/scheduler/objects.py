@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitplacer.model.labels import Labels, Taint
+from gitplacer.model.labels import NAME_KEY, Labels, Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Claim, PodShape
@@ -72,9 +72,6 @@ class Node:
 Namespaces = Mapping[str, Labels]
 """The labels of each namespace that is known."""
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The label that the API server gives each namespace: its name."""
-
 
 class NamespacesByName(UserDict[str, Labels]):
     """
@@ -86,4 +83,4 @@ class NamespacesByName(UserDict[str, Labels]):
         return True
 
     def __missing__(self, name: str) -> Labels:
-        return {NAMESPACE_NAME: name}
+        return {NAME_KEY: name}

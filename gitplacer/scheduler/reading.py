@@ -17,11 +17,11 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Document
 from gitplacer.documents.parse import ParsedDocument
-from gitplacer.model.labels import Taint
+from gitplacer.model.labels import NAME_KEY, Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Claim, PodShape
-from gitplacer.scheduler.objects import NAMESPACE_NAME, NamespacesByName, Node, Pod
+from gitplacer.scheduler.objects import NamespacesByName, Node, Pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, is_pod_level, written
@@ -80,7 +80,7 @@ def read_namespaces(value: Any) -> dict[str, dict[str, str]]:
     for item in mappings(value):
         metadata = cursor_of(item).mapping("metadata")
         name = metadata.text("name")
-        found[name] = {NAMESPACE_NAME: name, **metadata.labels("labels")}
+        found[name] = {NAME_KEY: name, **metadata.labels("labels")}
     return found
 
 

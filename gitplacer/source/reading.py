@@ -18,6 +18,7 @@ from gitplacer.charts import chart_problems
 from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP
 from gitplacer.kinds.fleet import FleetSpec
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem
 from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
@@ -69,7 +70,7 @@ class Source:
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace: those of its manifest, if there is one, and its name."""
         found = self.namespaces.get(name)
-        return {**(found.labels if found else {}), "kubernetes.io/metadata.name": name}
+        return {**(found.labels if found else {}), NAME_KEY: name}
 
     @cached_property
     def identities(self) -> frozenset[Identity]:

@@ -19,8 +19,7 @@ from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Outcome
 from gitplacer.importers.selectors import ForeignMetadata, read_metadata
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.model.labels import Labels
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Labels
 from gitplacer.problems import Problem
 
 TAINTS = "cluster.karmada.io/"

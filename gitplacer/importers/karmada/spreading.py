@@ -15,8 +15,7 @@ from gitplacer.importers.clusterselectors import taken
 from gitplacer.importers.karmada.affinities import FIELDS, Known, read_taken
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.model.labels import Requirement, is_label_key
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Requirement, is_label_key
 from gitplacer.problems import nearest
 
 _TYPES, _PREFERENCES = ("Duplicated", "Divided"), ("Aggregated", "Weighted")

@@ -19,9 +19,9 @@ from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.selectors import ForeignMetadata, read_metadata
 from gitplacer.kinds.fields import duration_text
+from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.resources import Resources
 from gitplacer.plaintext import few
-from gitplacer.policies.implication import NAME_KEY
 from gitplacer.problems import Problem
 
 MESH = "nova"

@@ -18,8 +18,7 @@ from gitplacer.importers.nova.vocabulary import names_in
 from gitplacer.importers.shelves import Rule, Thing
 from gitplacer.importers.writing import own_file
 from gitplacer.kinds.selectors import ObjectSelector
-from gitplacer.model.labels import Labels, Requirement
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Labels, Requirement
 
 _ANYWHERE = ""
 """Stands for every namespace."""

@@ -20,8 +20,7 @@ from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.selectors import ForeignMetadata, read_metadata, read_selector, selector_of, written
 from gitplacer.kinds.selectors import LabelSelector
-from gitplacer.model.labels import Labels, Requirement
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Labels, Requirement
 from gitplacer.problems import Problem
 
 _MOST_ORDERED = 100

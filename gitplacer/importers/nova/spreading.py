@@ -9,8 +9,7 @@ from gitplacer.importers.nova.overriding import Change, changes
 from gitplacer.importers.nova.vocabulary import Vocabulary
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.model.labels import Labels
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Labels
 from gitplacer.problems import nearest
 
 MODES = ("Duplicate", "Divide")

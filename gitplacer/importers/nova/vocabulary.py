@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from gitplacer.importers.selectors import selector_of
 from gitplacer.kinds.selectors import LabelSelector
-from gitplacer.model.labels import Requirement
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, Requirement
 
 FIELDS: Mapping[str, tuple[str, str]] = {
     "nova.elotl.co/cluster.provider": ("provider", "gitplacer.dev/provider"),

@@ -20,8 +20,7 @@ from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Outcome
 from gitplacer.importers.selectors import read_metadata, read_selector
 from gitplacer.kinds.fleet import Cluster
-from gitplacer.model.labels import VALUE_HINT, Labels, Requirement, is_label_key, is_label_value
-from gitplacer.policies.implication import NAME_KEY
+from gitplacer.model.labels import NAME_KEY, VALUE_HINT, Labels, Requirement, is_label_key, is_label_value
 
 OCM = "cluster.open-cluster-management.io"
 SET_LABEL = f"{OCM}/clusterset"
