@@ -231,6 +231,18 @@ def affinity(*, fields: bool = False, **item: Any) -> dict[str, Any]:
     }
 
 
+def preferred(**item: Any) -> dict[str, Any]:
+    term = {"weight": 1, "preference": {"matchExpressions": [item]}}
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def apart(**fields: Any) -> dict[str, Any]:
+    """Anti-affinity with some fields otherwise; None leaves one out."""
+    whole = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}, **fields}
+    term = {key: value for key, value in whole.items() if value is not None}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
 def spread(**fields: Any) -> dict[str, Any]:
     """A spread constraint with some fields otherwise; None leaves one out."""
     whole = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", **fields}
@@ -246,6 +258,10 @@ def spread(**fields: Any) -> dict[str, Any]:
         (affinity(key="a", operator="Exists", values=["x"]), "InvalidValue"),
         (affinity(key="a", operator="Gt", values=["x"]), "InvalidValue"),
         (affinity(key="a", operator="Lt", values=["1", "2"]), "InvalidValue"),
+        (affinity(key="a", operator="NotIn", values=["b", "no value"]), "InvalidLabel"),
+        (affinity(key="a", operator="Gt", values=["-1"]), "InvalidLabel"),  # a number, and no value of a label
+        (affinity(key="A/b", operator="Exists"), "InvalidLabel"),
+        (preferred(key="a", operator="In", values=["no value"]), "InvalidLabel"),  # taken, and then it stays pending
         (affinity(operator="Exists"), "MissingField"),
         (affinity(fields=True, key="metadata.uid", operator="In", values=["x"]), "InvalidValue"),
         (affinity(fields=True, key="metadata.name", operator="Exists"), "InvalidValue"),
@@ -264,6 +280,18 @@ def spread(**fields: Any) -> dict[str, Any]:
         (spread(nodeAffinityPolicy="Honour"), "InvalidValue"),
         (spread(nodeTaintsPolicy="honor"), "InvalidValue"),
         ({"topologySpreadConstraints": spread()["topologySpreadConstraints"] * 2}, "InvalidValue"),
+        (spread(matchLabelKeys=["rev"]), "InvalidValue"),
+        (spread(labelSelector={"matchLabels": {"a": "no value"}}), "InvalidLabel"),
+        (
+            apart(labelSelector={"matchExpressions": [{"key": "a", "operator": "In", "values": ["{b}"]}]}),
+            "InvalidLabel",
+        ),
+        (apart(labelSelector={"matchLabels": {"a b": "c"}}), "InvalidLabel"),
+        (apart(namespaceSelector={"matchLabels": {"a": "{b}"}}), "InvalidLabel"),
+        (apart(topologyKey="a b"), "InvalidLabel"),
+        (apart(mismatchLabelKeys=["a b"]), "InvalidLabel"),
+        (apart(labelSelector=None, mismatchLabelKeys=["rev"]), "InvalidValue"),
+        (apart(matchLabelKeys=["rev"], mismatchLabelKeys=["app", "rev"]), "InvalidValue"),
         ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}, "MissingField"),
         ({"containers": []}, "MissingField"),
     ],
@@ -317,6 +345,9 @@ def test_who_names_the_scheduler_that_is_there_anyway_is_judged_by_it() -> None:
                 "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
             }
         },
+        apart(matchLabelKeys=["rev"], mismatchLabelKeys=["app"]),
+        spread(labelSelector={"matchLabels": {"a": ""}}, matchLabelKeys=["example.com/rev"]),
+        affinity(fields=True, key="metadata.name", operator="In", values=["a.name.that.is.no.label." + "x" * 63]),
         {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]},
         {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
         {"hostNetwork": True},

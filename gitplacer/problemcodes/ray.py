@@ -72,7 +72,8 @@ CODES: Mapping[str, Code] = {
     "InvalidLabel": Code(
         "A label, or the key of an annotation, is not one of Kubernetes",
         "The API server refuses the object, or every pod that is made of a template with it. The labels of a Ray head and of a worker group "
-        "become labels of their pods; KubeRay refuses the whole Ray cluster for one that Kubernetes would not take: the sync succeeds and no pods appear.",
+        "become labels of their pods; KubeRay refuses the whole Ray cluster for one that Kubernetes would not take: the sync succeeds and no pods appear. "
+        "Pods that look for such a label, of nodes or of other pods, are refused as well, or taken and left pending for good, also where the rule is a preference.",
         "A key is up to 63 letters, digits, `-`, `_` and `.`, after an optional DNS name and a slash; a value is the same "
         "without the DNS name, or empty. Both begin and end with a letter or a digit.",
     ),

@@ -4,16 +4,17 @@ Where a pod may run, as its spec says: which nodes, beside which pods, on which 
 The same reading serves manifests, where what is wrong becomes a problem with its place, and pods of a live cluster. Values
 are as a person writes them, so the API server's defaults that matter to a scheduler are filled in here (a host-network port
 is a host port). What the API server refuses is reported, and taken for the stricter of what it may mean.
-Source: kubernetes 1.34 pkg/apis/core/v1/defaults.go, pkg/apis/core/validation (validateTopologySpreadConstraints).
+Source: kubernetes 1.34 pkg/apis/core/v1/defaults.go, pkg/apis/core/validation (validateTopologySpreadConstraints,
+validatePodAffinityTerm, ValidateNodeSelectorRequirement), apimachinery labels.NewRequirement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gitplacer.documents import Cursor
-from gitplacer.model.labels import Requirement, Toleration
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, Requirement, Toleration, is_label_key, is_label_value
 from gitplacer.model.podrules import NOTHING_SELECTED, HostPort, PodTerm, Selector, SpreadConstraint
 from gitplacer.model.workload import NodeTerm
 
@@ -91,7 +92,7 @@ def _preferred_nodes(node_affinity: Cursor) -> Iterator[tuple[int, NodeTerm]]:
 def node_term(item: Cursor) -> NodeTerm:
     """One term of node affinity."""
     return NodeTerm(
-        tuple(map(requirement, item.items("matchExpressions"))) if item.has("matchExpressions") else (),
+        tuple(map(_label_requirement, item.items("matchExpressions"))) if item.has("matchExpressions") else (),
         tuple(map(_field_requirement, item.items("matchFields"))) if item.has("matchFields") else (),
     )
 
@@ -111,6 +112,30 @@ def requirement(item: Cursor, operators: tuple[str, ...] = OPERATORS) -> Require
     elif operator in ("Gt", "Lt") and not (len(values) == 1 and _is_integer(values[0])):
         item.report("InvalidValue", f"{operator} needs exactly one integer, in quotes", 'values: ["4"]')
     return Requirement(key, operator if operator in operators else "Exists", values)
+
+
+def _label_requirement(item: Cursor, operators: tuple[str, ...] = OPERATORS) -> Requirement:
+    """
+    The same about labels as they can be. For any other kube-scheduler takes the whole rule for a broken one, and the pod never has a
+    node, also where the rule would hold or is only preferred.
+    """
+    found = requirement(item, operators)
+    if found.key:
+        _check_key(item, found.key, "key")
+    if found.operator not in ("Exists", "DoesNotExist"):
+        _check_values(item, found.values, "values")
+    return found
+
+
+def _check_key(at: Cursor, text: str, key: str) -> None:
+    if not is_label_key(text):
+        at.report("InvalidLabel", f'"{text[:100]}" is no key of a label', KEY_HINT, key=key)
+
+
+def _check_values(at: Cursor, values: Iterable[str], key: str) -> None:
+    for value in values:
+        if not is_label_value(value):
+            at.report("InvalidLabel", f'"{value[:100]}" is no value of a label', VALUE_HINT, key=key)
 
 
 def _is_integer(text: str) -> bool:
@@ -134,10 +159,14 @@ def selector_of(owner: Cursor, key: str) -> Selector:
     if not owner.has(key):
         return NOTHING_SELECTED
     value = owner.mapping(key)
+    labels = value.labels("matchLabels")
+    for name, text in labels.items():
+        _check_key(value.mapping("matchLabels"), name, name)
+        _check_values(value.mapping("matchLabels"), (text,), name)
     return Selector(
         (
-            *(Requirement(name, "In", (text,)) for name, text in sorted(value.labels("matchLabels").items())),
-            *(requirement(item, _SELECTOR_OPERATORS) for item in value.items("matchExpressions")),
+            *(Requirement(name, "In", (text,)) for name, text in sorted(labels.items())),
+            *(_label_requirement(item, _SELECTOR_OPERATORS) for item in value.items("matchExpressions")),
         )
     )
 
@@ -179,6 +208,23 @@ def _check_spread(item: Cursor) -> None:
     for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if item.text(key) not in ("", *POLICIES):
             item.report("InvalidValue", f'unknown {key} "{item.text(key)}"', " or ".join(POLICIES), key=key)
+    _check_label_keys(item, "matchLabelKeys")
+
+
+def _check_label_keys(item: Cursor, *keys: str) -> None:
+    """Keys whose values are the pod's own: they narrow a labelSelector, and none is in two lists."""
+    seen: set[str] = set()
+    for key in keys:
+        labels = item.texts(key)
+        if labels and not item.has("labelSelector"):
+            item.report(
+                "InvalidValue", f"{key} without a labelSelector", "add labelSelector: {} or what it narrows", key=key
+            )
+        for label in labels:
+            _check_key(item, label, key)
+        if twice := seen.intersection(labels):
+            item.report("InvalidValue", f"{min(twice)} is in both {' and '.join(keys)}", "leave it in one", key=key)
+        seen.update(labels)
 
 
 def _topology_key(item: Cursor) -> str:
@@ -186,6 +232,8 @@ def _topology_key(item: Cursor) -> str:
     if not key:
         hint = "add topologyKey: the label of nodes whose values are the domains"
         item.report("MissingField", "topologyKey is missing", hint)
+    else:
+        _check_key(item, key, "topologyKey")
     return key
 
 
@@ -204,6 +252,7 @@ def _preferred_pods(affinity: Cursor) -> Iterator[tuple[int, PodTerm]]:
 def pod_term(item: Cursor) -> PodTerm:
     """A term without namespaces and without namespaceSelector looks at the pod's own namespace."""
     names = item.texts("namespaces")
+    _check_label_keys(item, "matchLabelKeys", "mismatchLabelKeys")
     return PodTerm(
         topology_key=_topology_key(item),
         selector=selector_of(item, "labelSelector"),
