@@ -26,7 +26,8 @@ from tests.schedulerobjects import (
     spread,
 )
 
-A, B = node("a", labels={"zone": "z1", "gen": "4"}), node("b", labels={"zone": "z2", "odd": "1_0"})
+A = node("a", labels={"zone": "z1", "gen": "4", "built": "1767312000000000001"})
+B = node("b", labels={"zone": "z2", "odd": "1_0", "built": "9223372036854775808"})
 
 
 # -- nodes by themselves --------------------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ def test_every_taint_that_repels_must_be_tolerated(taint: Json, toleration: Json
         ({"affinity": node_affinity({"matchExpressions": [expression("gen", "Lt", "4")]})}, set()),
         ({"affinity": node_affinity({"matchExpressions": [expression("zone", "Gt", "1")]})}, set()),  # no number
         ({"affinity": node_affinity({"matchExpressions": [expression("odd", "Gt", "5")]})}, set()),  # "1_0" is none either
+        ({"affinity": node_affinity({"matchExpressions": [expression("built", "Gt", "1767312000000000000")]})}, {"a"}),  # 2^63 is none
         ({"affinity": node_affinity({"matchFields": [expression("metadata.name", "In", "b")]})}, {"b"}),
         ({"affinity": node_affinity({"matchFields": [expression("metadata.name", "NotIn", "b")]})}, {"a"}),
         ({"affinity": node_affinity({})}, set()),  # an empty term matches nothing

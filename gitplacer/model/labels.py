@@ -25,8 +25,9 @@ SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 """How they are written; a subdomain has at most 253 characters besides."""
 _DNS_LABEL, _SUBDOMAIN = re.compile(DNS_LABEL), re.compile(SUBDOMAIN)
 _LONGEST_SUBDOMAIN = 253
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-"""What Kubernetes takes for a number here; Python would also take "1_0" and digits of other scripts."""
+_INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
+"""What Kubernetes takes for a number here, within 64 bits; Python would also take "1_0" and digits of other scripts."""
+_INTEGERS = range(-(2**63), 2**63)
 
 
 def is_subdomain(name: str) -> bool:
@@ -81,6 +82,8 @@ class Requirement:
         if not _INTEGER.fullmatch(value) or not _INTEGER.fullmatch(self.values[0]):
             return False
         left, right = int(value), int(self.values[0])
+        if left not in _INTEGERS or right not in _INTEGERS:
+            return False
         return left > right if self.operator == "Gt" else left < right
 
     def __str__(self) -> str:
