@@ -215,6 +215,42 @@ def test_a_pod_that_is_resized_holds_the_larger_size(
     assert open_to([node("a")], pod("p", cpu=f"{8 - held}001m"), [existing]) == set()
 
 
+@pytest.mark.parametrize(
+    ("status", "held"),
+    [
+        ({}, 2),
+        ({"allocatedResources": {"cpu": "3"}}, 3),  # shrinking
+        ({"resources": {"requests": {"cpu": "1"}}, "allocatedResources": {"cpu": "1"}}, 2),  # growing
+        ({"resources": {"requests": {"cpu": "4", "memory": "1Gi"}}, "allocatedResources": {"cpu": "3"}}, 4),
+        ({"allocatedResources": {"cpu": "1"}, "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]}, 1),
+        ({"conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]}, 2),  # nobody says what it has
+    ],
+)
+@pytest.mark.parametrize("overhead", [0, 1])
+def test_a_pod_that_is_resized_as_a_whole_holds_the_larger_size(status: Json, held: int, overhead: int) -> None:
+    """PodRequests from 1.36 on; the kubelet counts the overhead in."""
+
+    def whole(value: Any) -> Any:
+        return (
+            {k: str(int(v) + overhead) if k == "cpu" else whole(v) for k, v in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
+
+    more = {"resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": str(overhead)}}
+    existing = pod("q", cpu="1", on="a", status={"phase": "Running", **whole(status)}, **more)
+    free = 8 - held - overhead
+    assert open_to([node("a")], pod("p", cpu=str(free)), [existing]) == {"a"}
+    assert open_to([node("a")], pod("p", cpu=f"{free}001m"), [existing]) == set()
+
+
+def test_what_was_allocated_counts_before_the_kubelet_says_what_is_there() -> None:
+    status = {"containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "3"}}]}
+    existing = pod("q", cpu="2", on="a", status=status)
+    assert open_to([node("a")], pod("p", cpu="5"), [existing]) == {"a"}
+    assert open_to([node("a")], pod("p", cpu="5001m"), [existing]) == set()
+
+
 def test_a_node_with_a_pod_that_cannot_be_read_takes_nothing_new() -> None:
     broken = pod("q", cpu="two", on="a")
     assert open_to([node("a"), node("b")], pod("p"), [broken]) == {"b"}

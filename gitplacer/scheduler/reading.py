@@ -5,13 +5,14 @@ Values may be undefaulted, as a manifest is before the API server has filled it 
 filled in here (a limit stands in for a request, a host-network port for a host port, matchLabelKeys for requirements).
 Nothing raises: a value of a wrong type is as good as absent, except that a pod whose size cannot be read says so in its
 `flaw`, because taking it for small would sell its room twice.
-Sources: kubernetes 1.34 pkg/apis/core/v1/defaults.go, component-helpers/resource/helpers.go (PodRequests),
+Sources: kubernetes 1.34 pkg/apis/core/v1/defaults.go, component-helpers/resource/helpers.go (PodRequests, that of 1.37 for
+pods that are resized),
 pkg/registry/core/pod/strategy.go (applyMatchLabelKeysAndMismatchLabelKeys).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -175,12 +176,13 @@ def _ask(spec: Cursor, status: Cursor | None) -> tuple[PodAsk, str]:
         for init in spec.items("initContainers")
     ]
     parts += [container_part(container, "container", NOTHING) for container in spec.items("containers")]
-    resources = spec.mapping("resources")
+    resources, overhead = spec.mapping("resources"), written(spec, "overhead")
+    whole = _pod_level(written(resources, "requests"))
     ask = PodAsk(
         tuple(parts if status is None else _resized(parts, status)),
-        pod_level=_pod_level(written(resources, "requests")),
+        pod_level=whole if status is None or not whole else _resized_whole(whole, status, overhead),
         pod_level_limits=_pod_level(written(resources, "limits")),
-        overhead=written(spec, "overhead"),
+        overhead=overhead,
     )
     wrong = [p.message for p in spec.problems[before:] if p.code in ("InvalidQuantity", "WrongType")]
     return ask, wrong[0] if wrong else ""
@@ -196,15 +198,14 @@ def _pod_level(amounts: Amounts) -> Amounts:
 def _resized(parts: list[Part], status: Cursor) -> Iterator[Part]:
     """
     Parts with what their containers were given beside what they ask for, whichever is larger (in-place resize). What is
-    asked for does not count while the kubelet says that it cannot be.
+    asked for does not count while the kubelet says that it cannot be, once it says what the container has instead.
     """
     given = {}
     for key in ("initContainerStatuses", "containerStatuses"):
         for item in status.items(key):
-            if item.has("resources"):
+            if item.has("resources") or item.has("allocatedResources"):
                 given[item.text("name")] = item
-    pending = [item for item in status.items("conditions") if item.text("type") == "PodResizePending"]
-    infeasible = bool(pending) and pending[0].text("reason") == "Infeasible"
+    infeasible = _resize_infeasible(status)
     for part in parts:
         container = given.get(part.name)
         if container is None or part.role == "init":
@@ -212,6 +213,24 @@ def _resized(parts: list[Part], status: Cursor) -> Iterator[Part]:
             continue
         actual = written(container.mapping("resources"), "requests")
         allocated = written(container, "allocatedResources")
-        sizes = [actual, allocated] if infeasible else [part.amounts, actual, allocated]
-        names = {name for size in sizes for name in size}
-        yield replace(part, amounts={name: max(size.get(name, 0) for size in sizes) for name in sorted(names)})
+        instead = infeasible and container.has("resources")
+        yield replace(part, amounts=_largest([actual, allocated] if instead else [part.amounts, actual, allocated]))
+
+
+def _resized_whole(asked: Amounts, status: Cursor, overhead: Amounts) -> Amounts:
+    """
+    The same for what a pod asks for as a whole, which can be resized from Kubernetes 1.36 on. Its status counts the overhead in.
+    """
+    given = _largest([written(status.mapping("resources"), "requests"), written(status, "allocatedResources")])
+    has = {name: given[name] - overhead.get(name, 0) for name in asked if name in given}
+    return {**asked, **has} if _resize_infeasible(status) else _largest([asked, has])
+
+
+def _resize_infeasible(status: Cursor) -> bool:
+    pending = [item for item in status.items("conditions") if item.text("type") == "PodResizePending"]
+    return bool(pending) and pending[0].text("reason") == "Infeasible"
+
+
+def _largest(sizes: Sequence[Amounts]) -> Amounts:
+    names = {name for size in sizes for name in size}
+    return {name: max(size.get(name, 0) for size in sizes) for name in sorted(names)}
