@@ -228,6 +228,24 @@ def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, run
     assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
 
 
+@pytest.mark.parametrize(
+    ("source", "provisioner", "driver"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "aws://a/vol-1"}}, "kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
+        ({"gcePersistentDisk": {"pdName": "d"}}, "kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
+        ({"csi": {"driver": "disk.csi"}}, "disk.csi", "disk.csi"),
+    ],
+)
+@pytest.mark.parametrize(("limit", "answer"), [(1, "No"), (2, "Fits")])
+def test_disks_of_the_time_before_drivers_count_for_the_driver_that_serves_them_now(
+    source: Json, provisioner: str, driver: str, limit: int, answer: str
+) -> None:
+    there = [claim("r", bound="rv"), volume("rv", **source), a_pod("run", "r", nodeName="a")]
+    cluster = [A, storage_class(provisioner=provisioner), csi_node("a", limit, driver=driver), *there]
+    assert said([claim("x"), a_pod("p", "x")], *cluster).partition(" ")[0] == answer
+    assert said([a_pod("p", "x")], *cluster, claim("x", bound="v"), volume("v", **source)).partition(" ")[0] == answer
+
+
 @pytest.mark.parametrize(("limit", "answer"), [(1, "TightFit"), (None, "Fits")])
 def test_a_shared_volume_of_a_limited_driver_is_not_promised(limit: int | None, answer: str) -> None:
     """On each node it is attached once for all pods, which nobody here counts."""

@@ -42,6 +42,21 @@ _BOUND = "pv.kubernetes.io/bind-completed"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
+_DRIVERS = {
+    "awsElasticBlockStore": ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
+    "azureDisk": ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
+    "azureFile": ("kubernetes.io/azure-file", "file.csi.azure.com"),
+    "cinder": ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
+    "gcePersistentDisk": ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
+    "portworxVolume": ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
+    "vsphereVolume": ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
+}
+"""
+What Kubernetes had drivers for within itself: the field of such a volume, its provisioner, and the driver that serves both since (csi-translation-lib). Disks
+that were made then are attached by that driver and count for its limits.
+"""
+_PROVISIONERS = dict(_DRIVERS.values())
+
 ClaimKey = tuple[str, str]
 """Namespace and name."""
 
@@ -169,8 +184,14 @@ def _volume(root: Cursor) -> Volume:
         labels=pairs(labels),
         claim=claim,
         free=available and claim is None,
-        driver=spec.mapping("csi").text("driver"),
+        driver=_driver(spec),
     )
+
+
+def _driver(spec: Cursor) -> str:
+    """That which attaches a volume; '' for none."""
+    older = (driver for source, (_, driver) in _DRIVERS.items() if spec.has(source))
+    return spec.mapping("csi").text("driver") or next(older, "")
 
 
 def _affinity(spec: Cursor) -> Iterator[tuple[NodeTerm, ...]]:
@@ -207,7 +228,7 @@ def _classes(roots: Sequence[Cursor]) -> Iterator[StorageClass]:
         name = root.mapping("metadata").text("name")
         yield StorageClass(
             name=name,
-            provisioner=root.text("provisioner"),
+            provisioner=_PROVISIONERS.get(root.text("provisioner"), root.text("provisioner")),
             delayed=root.text("volumeBindingMode") == "WaitForFirstConsumer",
             topologies=_topologies(root),
             default=name == default,
