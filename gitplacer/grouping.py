@@ -14,15 +14,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from gitplacer import pathglob
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.tenant import Tenant
-from gitplacer.links import RAY_KINDS, Links
+from gitplacer.links import RAY_KINDS, Links, bits_of, mask_of
 from gitplacer.model.workload import Gang, Identity
 from gitplacer.policies.selection import Governed, governing
 from gitplacer.problems import Problem, Severity
+from gitplacer.sharing import beyond, most
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
@@ -35,8 +37,8 @@ RELOCATION_ANNOTATION = "gitplacer.dev/relocation"
 NO_NAMESPACE = "_cluster"
 """Stands for the namespace in the id of a platform group whose objects have none, or several."""
 
-_TOLD_OF_EACH = 10
-"""Objects that belong with others too, of which a group is told."""
+_TOLD = 10
+"""Of so many objects a group is told that they belong with it and with another group, to which they go."""
 _GROUP_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,248}[A-Za-z0-9])?")
 """At most 250 characters: its record is the file `<name>.yaml`, and who cannot check out one file has none (NAME_MAX of Linux is 255)."""
 
@@ -194,7 +196,8 @@ def _unmentioned(
     for space in {item.identity.namespace for item in left}:
         words[space] = set(unread(space))
     while mentioned := [m for m in left if not words[m.identity.namespace].isdisjoint(_joined_by(m, governed))]:
-        left = [item for item in left if item not in mentioned]
+        gone = {id(item) for item in mentioned}
+        left = [item for item in left if id(item) not in gone]
         for item in mentioned:
             words[item.identity.namespace] |= {reference.name for reference in item.facts.needs}
     return left
@@ -373,6 +376,60 @@ def _name_problems(name: str, item: SourceObject) -> list[Problem]:
     return [item.document.problem("InvalidGroupName", message, hint, path=("metadata",))]
 
 
+class _Joined:
+    """
+    The groups of the objects that have pods, when all were joined. In a mask of groups each has the bit of its leader, which is the first of its objects:
+    the bits of one group lie side by side.
+    """
+
+    def __init__(self, links: Links, leader: Callable[[int], int]) -> None:
+        links.order(lambda index: (leader(index), index))
+        self._sized_in = links.sized_in
+        self._leaders = {space: list(map(leader, indexes)) for space, indexes in links.sized_in.items()}
+        self._bit = {index: bit for indexes in links.sized_in.values() for bit, index in enumerate(indexes)}
+        self._leader = leader
+        self._firsts = {
+            space: mask_of([bit for bit, index in enumerate(indexes) if self._leaders[space][bit] == index])
+            for space, indexes in links.sized_in.items()
+        }
+        self._beside = {space: _beside(leaders) for space, leaders in self._leaders.items()}
+
+    def mask(self, index: int) -> int:
+        """The group of an object."""
+        return 1 << self._bit[self._leader(index)]
+
+    def number(self, namespace: str) -> int:
+        """How many groups a namespace has."""
+        return self._firsts[namespace].bit_count()
+
+    def groups_of(self, namespace: str, selected: int) -> int:
+        """The groups of some objects."""
+        for distance, same in self._beside[namespace]:
+            selected |= selected >> distance & same
+        return selected & self._firsts[namespace]
+
+    def leaders(self, namespace: str, groups: int) -> Iterator[int]:
+        """The leaders of some groups, in order."""
+        return (self._sized_in[namespace][bit] for bit in bits_of(groups))
+
+    def first(self, namespace: str, groups: int) -> int:
+        """The first of them."""
+        return next(self.leaders(namespace, groups))
+
+
+def _beside(leaders: Sequence[int]) -> list[tuple[int, int]]:
+    """Distances of a power of two, and which objects are of the same group as the one so far behind them."""
+    found, distance = [], 1
+    while same := mask_of([bit for bit in range(len(leaders) - distance) if leaders[bit] == leaders[bit + distance]]):
+        found.append((distance, same))
+        distance *= 2
+    return found
+
+
+def _is_several(groups: int) -> bool:
+    return groups & (groups - 1) != 0
+
+
 class _Workloads:
     """The groups of one source's workload objects, found in the order the module's story tells."""
 
@@ -385,29 +442,31 @@ class _Workloads:
 
     def groups(self) -> Iterator[Group]:
         sized = [index for indexes in self._links.sized_in.values() for index in indexes]
-        is_sized = set(sized)
         keys = {index: _key(item, self._governed) for index, item in enumerate(self._objects)}
         self._join_by_key(sized, keys)
         self._join_by_need(sized)
-        home: dict[int, set[int]] = {index: {self._find(index)} for index in sized}
-        self._attach_pointing(home)
+        joined = _Joined(self._links, self._find)
+        home = {index: joined.mask(index) for index in sized}
+        self._attach_pointing(home, joined)
         self._attach_by_key(sized, keys, home)
-        needed_by = self._needed_by(home)
         own: dict[int, list[int]] = defaultdict(list)
-        shared: dict[int, list[int]] = defaultdict(list)
-        for index in range(len(self._objects)):
-            at = home.get(index, set())
-            users = at | needed_by.get(index, set())
-            two = len(at) > 1 and not self._objects[index].facts.watches
+        torn: dict[str, dict[int, int]] = defaultdict(dict)
+        shared: dict[str, dict[int, int]] = defaultdict(dict)
+        for index, users in sorted(self._used_by(home).items()):
+            item, at = self._objects[index], home.get(index, 0)
+            namespace = item.identity.namespace
+            two = _is_several(at) and not item.facts.watches
             if two:
-                self._in_two_groups(index, at)
-            if len(users) == 1 or two or index in is_sized:
-                own[min(at or users)].append(index)
-            elif users:
-                for leader in users:
-                    shared[leader].append(index)
+                torn[namespace][index] = at
+            if two or item.facts.sized or not _is_several(users):
+                own[joined.first(namespace, at or users)].append(index)
+            else:
+                shared[namespace][index] = users
+        for namespace, objects in torn.items():
+            self._in_two_groups(namespace, objects, joined)
+        listed = self._listed(shared, joined)
         for leader in sorted({self._find(index) for index in sized}):
-            yield self._group(leader, own[leader], shared[leader], keys)
+            yield self._group(leader, own[leader], listed[leader], keys)
 
     def _find(self, index: int) -> int:
         while self._leader[index] != index:
@@ -428,60 +487,113 @@ class _Workloads:
 
     def _join_by_need(self, sized: Sequence[int]) -> None:
         """A sized object that another names, or reaches through a Service, must be on the same cluster."""
+        behind: dict[int, int | None] = {}
         for index in sized:
             for target in self._links.targets(index, self._objects[index].facts.needs):
                 if self._objects[target].facts.sized:
                     self._join(index, target)
-                for behind in self._links.selected(target):
-                    self._join(index, behind)
+                if target not in behind:
+                    behind[target] = self._joined_behind(target)
+                if (first := behind[target]) is not None:
+                    self._join(index, first)
 
-    def _attach_pointing(self, home: dict[int, set[int]]) -> None:
+    def _joined_behind(self, service: int) -> int | None:
+        """The first of the objects that a Service selects, which are joined with it; None where it selects none."""
+        places = self._links.sized_in[self._objects[service].identity.namespace]
+        found = [places[bit] for bit in bits_of(self._links.selected(service))]
+        for index in found:
+            self._join(index, found[0])
+        return found[0] if found else None
+
+    def _attach_pointing(self, home: dict[int, int], joined: _Joined) -> None:
         """Services and budgets by the pods they select, then routes and autoscalers by what they point at."""
         for index, item in enumerate(self._objects):
-            selected = {self._find(target) for target in self._links.selected(index)}
+            selected = self._links.selected(index)
             if selected and not item.facts.sized:
-                home[index] = selected
+                home[index] = joined.groups_of(item.identity.namespace, selected)
         for _ in range(2):  # a route may point at a route, as HTTPRoutes do at Gateways; nothing points deeper
             for index, item in enumerate(self._objects):
-                targets = self._links.targets(index, item.facts.points_at) if index not in home else []
-                reached = {leader for target in targets for leader in home.get(target, set())}
+                reached = 0
+                for target in self._links.targets(index, item.facts.points_at) if index not in home else ():
+                    reached |= home.get(target, 0)
                 if reached:
                     home[index] = reached
 
     def _attach_by_key(
-        self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None], home: dict[int, set[int]]
+        self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None], home: dict[int, int]
     ) -> None:
-        leaders = {key: self._find(index) for index in sized if (key := keys[index]) is not None}
+        groups = {key: home[index] for index in sized if (key := keys[index]) is not None}
         for index, key in keys.items():
-            if index not in home and key in leaders:
-                home[index] = {leaders[key]}
+            if index not in home and key in groups:
+                home[index] = groups[key]
 
-    def _needed_by(self, home: Mapping[int, set[int]]) -> dict[int, set[int]]:
-        """For each object, the groups that need it, directly or through what they need."""
-        needed: dict[int, set[int]] = defaultdict(set)
-        needing = {index: leaders for index, leaders in home.items() if self._objects[index].facts.needs}
-        waiting = [(index, leader) for index, leaders in sorted(needing.items()) for leader in sorted(leaders)]
-        while waiting:
-            index, leader = waiting.pop()
-            for target in self._links.targets(index, self._objects[index].facts.needs):
-                if leader not in needed[target] and leader not in home.get(target, set()):
-                    needed[target].add(leader)
-                    waiting.append((target, leader))
-        return needed
+    def _used_by(self, home: Mapping[int, int]) -> dict[int, int]:
+        """The groups of each object: where it belongs, and who needs it, directly or through what they need."""
+        users = dict(home)
+        grown: Collection[int] = users.keys()
+        while grown:  # in rounds, so that what many need is looked at when all of them have been
+            before, grown = tuple(grown), set()
+            for index in before:
+                for target in self._links.targets(index, self._objects[index].facts.needs):
+                    known = users.get(target, 0)
+                    if users[index] & ~known:
+                        users[target] = known | users[index]
+                        grown.add(target)
+        return users
 
-    def _in_two_groups(self, index: int, leaders: set[int]) -> None:
-        item, in_order = self._objects[index], sorted(leaders)
-        names = [self._objects[leader].identity for leader in in_order[:2]]
-        problem = item.document.problem(
-            "InTwoGroups",
-            f"{item.identity} belongs with {names[0]} and with {names[1]}, which are two groups",
-            "join them with groupBy in their policy, or split the object",
+    def _in_two_groups(self, namespace: str, objects: Mapping[int, int], joined: _Joined) -> None:
+        """Tell of the objects of a namespace that belong with several groups each. A group to which such an object does not go is told of some."""
+        untold = -1
+        for index, groups in objects.items():
+            item = self._objects[index]
+            names = [self._objects[leader].identity for leader in islice(joined.leaders(namespace, groups), 2)]
+            problem = item.document.problem(
+                "InTwoGroups",
+                f"{item.identity} belongs with {names[0]} and with {names[1]}, which are two groups",
+                "join them with groupBy in their policy, or split the object",
+                path=("metadata", "name"),
+            )
+            for bit in bits_of(groups & untold | groups & -groups):
+                told = self._problems[self._links.sized_in[namespace][bit]]
+                told.append(problem)
+                if len(told) >= _TOLD:
+                    untold &= ~(1 << bit)
+
+    def _listed(self, shared: Mapping[str, Mapping[int, int]], joined: _Joined) -> dict[int, list[int]]:
+        """
+        What each group lists of the objects that several need, by namespace with their groups. Those of which there are too many are listed by one
+        group each, so that none is lost sight of, and all who share them are held.
+        """
+        listed: dict[int, list[int]] = defaultdict(list)
+        for namespace, objects in shared.items():
+            sharers = {index: groups.bit_count() for index, groups in objects.items()}
+            limit = most(joined.number(namespace))
+            over = beyond(sharers, limit)
+            held = 0
+            for index, groups in objects.items():
+                alone = index in over
+                held |= groups if alone else 0
+                for leader in joined.leaders(namespace, groups & -groups if alone else groups):
+                    listed[leader].append(index)
+            if over:
+                problem = self._shared_too_widely(namespace, over, sharers, limit)
+                for leader in joined.leaders(namespace, held):
+                    self._problems[leader].append(problem)
+        return listed
+
+    def _shared_too_widely(
+        self, namespace: str, over: Collection[int], sharers: Mapping[int, int], limit: int
+    ) -> Problem:
+        first = min(over)
+        item, more = self._objects[first], len(over) - 1
+        others = f", as {'is 1 other object' if more == 1 else f'are {more:,} other objects'}" if more else ""
+        return item.document.problem(
+            "SharedTooWidely",
+            f"{item.identity} is shared by {sharers[first]:,} groups{others}: all that the groups of namespace {namespace} share would be "
+            f"listed {sum(sharers.values()):,} times, and {limit:,} times is the most",
+            "let each select the pods of one app, make one of those that select the same, or join the apps with groupBy in their policy",
             path=("metadata", "name"),
         )
-        for leader in in_order:
-            # Thousands of Services may be in thousands of groups: each is told once, and each group is held for some.
-            if leader == in_order[0] or len(self._problems[leader]) < _TOLD_OF_EACH:
-                self._problems[leader].append(problem)
 
     def _group(
         self,

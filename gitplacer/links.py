@@ -2,25 +2,30 @@
 What workload objects refer to among each other: by name, by a Service that KubeRay makes, or by labels of pods.
 
 Objects are told by their places in a list of all. A large fleet asks this of every object, so they are found by what they are called
-and, where a selector names one, by a label and its value.
+and by their labels. Thousands of selectors may each match thousands of objects, so what they match is a mask: a number that has one bit for
+each object of the namespace that has pods.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 
-from gitplacer.model.podrules import COUNTED, may_match
+from gitplacer.model.labels import Requirement
+from gitplacer.model.podrules import may_be_one, varies
 from gitplacer.model.workload import Identity
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import LabelSelector, Reference
 
 RAY_KINDS = ("RayCluster", "RayService", "RayJob")
 """What others refer to comes first."""
+_FEW = 64
+"""Masks of fewer objects are made again each time: there may be as many of them as objects, each as long as all are many."""
 
 
 class Links:
-    """`sized_in` are the places of the objects that have pods, by namespace."""
+    """`sized_in` are the places of the objects that have pods, by namespace, in the order of the bits of masks."""
 
     def __init__(self, objects: Sequence[SourceObject]) -> None:
         self._objects = objects
@@ -32,15 +37,15 @@ class Links:
         for index, item in enumerate(objects):
             if item.facts.sized:
                 self.sized_in[item.identity.namespace].append(index)
-        self._selected: dict[tuple[str, tuple[LabelSelector, ...]], Sequence[int]] = {}
-        """What was found for selectors in a namespace: many may have the same."""
-        self._pod_labels: dict[int, Sequence[Mapping[str, str]]] = {}
-        self._labelled: dict[tuple[str, str, str], set[int]] = defaultdict(set)
-        for namespace, indexes in self.sized_in.items():
-            for index in indexes:
-                for pods in objects[index].facts.pods:
-                    for key, value in pods.labels:
-                        self._labelled[namespace, key, value].add(index)
+        self._roles: dict[str, list[_Labelled]] = {}
+        self._matching: dict[tuple[str, LabelSelector], int] = {}
+
+    def order(self, key: Callable[[int], tuple[int, int]]) -> None:
+        """Order the objects of each namespace by `key`, and the bits of masks with them."""
+        for indexes in self.sized_in.values():
+            indexes.sort(key=key)
+        self._roles.clear()
+        self._matching.clear()
 
     def targets(self, index: int, references: Iterable[Reference]) -> list[int]:
         """The objects that some references of an object are to, as far as they are in its namespace."""
@@ -64,31 +69,112 @@ class Links:
                     return [self._by_identity[identity]]
         return []
 
-    def selected(self, index: int) -> Sequence[int]:
-        """The sized objects some of whose pods an object selects."""
+    def selected(self, index: int) -> int:
+        """The mask of the sized objects some of whose pods an object selects."""
         item = self._objects[index]
-        namespace = item.identity.namespace
-        key = namespace, item.facts.selects
-        if key not in self._selected:
-            self._selected[key] = list(self._selected_by(*key))
-        return self._selected[key]
+        found = 0
+        for selector in item.facts.selects:
+            key = (item.identity.namespace, selector)
+            if key not in self._matching:
+                self._matching[key] = self._matched(*key)
+            found |= self._matching[key]
+        return found
 
-    def _labels_of(self, index: int) -> Sequence[Mapping[str, str]]:
-        """Those of the pods of an object."""
-        if index not in self._pod_labels:
-            self._pod_labels[index] = [dict(pods.labels) for pods in self._objects[index].facts.pods]
-        return self._pod_labels[index]
+    def _matched(self, namespace: str, selector: LabelSelector) -> int:
+        if namespace not in self._roles:
+            self._roles[namespace] = self._labelled(namespace)
+        found = 0
+        for labelled in self._roles[namespace]:
+            matched = labelled.every
+            for requirement in selector:
+                matched &= labelled.meeting(requirement)
+            found |= matched
+        return found
 
-    def _selected_by(self, namespace: str, selectors: Iterable[LabelSelector]) -> Iterator[int]:
-        for selector in selectors:
-            exact = next((r for r in selector if r.operator == "In" and len(r.values) == 1), None)
-            possible = self.sized_in[namespace]
-            if exact is not None:
-                values = (exact.values[0], *COUNTED)
-                possible = sorted({t for v in values for t in self._labelled.get((namespace, exact.key, v), ())})
-            for target in possible:
-                if any(may_match(selector, labels) for labels in self._labels_of(target)):
-                    yield target
+    def _labelled(self, namespace: str) -> list[_Labelled]:
+        """The pods of a namespace: the first that each object has, the second …, since one pod has to match all of a selector."""
+        roles: list[_Labelled] = []
+        for bit, index in enumerate(self.sized_in.get(namespace, ())):
+            for place, pods in enumerate(self._objects[index].facts.pods):
+                if place == len(roles):
+                    roles.append(_Labelled())
+                roles[place].add(bit, pods.labels)
+        return roles
+
+
+class _Labelled:
+    """Objects by the labels of one of their pods each."""
+
+    def __init__(self) -> None:
+        self._every: list[int] = []
+        self._having: dict[str | tuple[str, str], list[int]] = defaultdict(list)
+        self._varying: dict[str, set[str]] = defaultdict(set)
+        self._known: dict[str | tuple[str, str], int] = {}
+
+    def add(self, bit: int, labels: Iterable[tuple[str, str]]) -> None:
+        """Add the next object."""
+        self._every.append(bit)
+        for label in labels:
+            self._having[label].append(bit)
+            self._having[label[0]].append(bit)
+            if varies(label[1]):
+                self._varying[label[0]].add(label[1])
+
+    @cached_property
+    def every(self) -> int:
+        return mask_of(self._every)
+
+    def meeting(self, requirement: Requirement) -> int:
+        """The mask of those that meet a requirement of a label selector, or of which one pod may (`podrules.may_match`)."""
+        match requirement.operator:
+            case "In":
+                return self._valued(requirement) | self._perhaps_valued(requirement)
+            case "NotIn":
+                return self.every & ~self._valued(requirement)
+            case "Exists":
+                return self._mask(requirement.key)
+            case "DoesNotExist":
+                return self.every & ~self._mask(requirement.key)
+        raise ValueError(f"unknown operator {requirement.operator}")
+
+    def _valued(self, requirement: Requirement) -> int:
+        found = 0
+        for value in requirement.values:
+            found |= self._mask((requirement.key, value))
+        return found
+
+    def _perhaps_valued(self, requirement: Requirement) -> int:
+        found = 0
+        for value in self._varying.get(requirement.key, ()):
+            if may_be_one(value, requirement.values):
+                found |= self._mask((requirement.key, value))
+        return found
+
+    def _mask(self, label: str | tuple[str, str]) -> int:
+        having = self._having.get(label, ())
+        if len(having) < _FEW:
+            return mask_of(having)
+        if label not in self._known:
+            self._known[label] = mask_of(having)
+        return self._known[label]
+
+
+def mask_of(bits: Sequence[int]) -> int:
+    """The mask of some bits, in ascending order."""
+    if len(bits) < 2:
+        return 1 << bits[0] if bits else 0
+    found = bytearray(bits[-1] // 8 + 1)
+    for bit in bits:
+        found[bit // 8] |= 1 << bit % 8
+    return int.from_bytes(found, "little")
+
+
+def bits_of(mask: int) -> Iterator[int]:
+    """The bits of a mask, in ascending order."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 def _made(item: SourceObject, made: Reference) -> Identity:

@@ -16,11 +16,16 @@ import pytest
 
 from benchmarks import counting, fleets
 from benchmarks.counting import Finding, counted, counted_at, too_fast
-from gitplacer import hydrate
+from gitplacer import hydrate, sharing
+from gitplacer.grouping import group_objects
 from gitplacer.model.decision import Decision
 from gitplacer.passes.reconcile import Outcome, Rewritten, reconcile_unless_quiet
+from gitplacer.source.files import NoMemo
+from gitplacer.source.manifests import SourceObject
+from gitplacer.source.reading import read_source
 from gitplacer.tree import Tree
 from tests.gitservers import git
+from tests.stories import Story, cluster, policy, snapshot
 from tests.test_reconcile import Fleet, quiet
 
 
@@ -87,6 +92,132 @@ def test_what_more_than_doubles_is_named_the_largest_first_and_small_things_are_
 def test_what_begins_at_a_size_or_bends_is_no_straight_line(numbers: tuple[int, int, int]) -> None:
     counts = [Counter({"all": 20_000 * 2**at, "one": number}) for at, number in enumerate(numbers)]
     assert too_fast(counts) == [Finding("one", numbers)]
+
+
+_SELECTORS = {
+    "every app, by one label": "{matchLabels: {any: all}}",
+    "one app, by two labels": "{matchLabels: {any: all, app: app-NUMBER}}",
+    "one app, by one of two values": "{matchExpressions: [{key: app, operator: In, values: [app-NUMBER, none]}]}",
+    "every app but one": "{matchExpressions: [{key: app, operator: NotIn, values: [app-NUMBER]}]}",
+    "every app, for want of a label": "{matchExpressions: [{key: no-NUMBER, operator: DoesNotExist}]}",
+    "one that has a label": "{matchExpressions: [{key: app, operator: In, values: [app-NUMBER]}, {key: any, operator: Exists}]}",
+    "no app": "{matchLabels: {any: none}}",
+    "the whole namespace": "{}",
+}
+_APP = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: app-NUMBER, labels: {pair: PAIR}}
+spec:
+  serviceName: SERVICE
+  template:
+    metadata: {labels: {app: app-NUMBER, any: all}}
+    spec: {containers: [{name: m, image: i, resources: {requests: {cpu: 1}}}]}
+"""
+_RULE = """\
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: rule-NUMBER}
+spec: {podSelector: SELECTOR}
+"""
+_BUDGET = """\
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: rule-NUMBER}
+spec: {selector: SELECTOR}
+"""
+_SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: all}
+spec: {selector: {any: all}}
+"""
+_GATEWAY = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: all}
+spec:
+  listeners:
+"""
+_LISTENER = "  - {name: l-NUMBER, tls: {certificateRefs: [{name: secret-NUMBER}]}}\n"
+_ROUTE = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: route-NUMBER}
+spec: {parentRefs: [{name: all}], rules: [{backendRefs: [{name: service-NUMBER}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: service-NUMBER}
+spec: {selector: {app: app-NUMBER}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: secret-NUMBER}
+"""
+
+
+def _one_namespace(number: int, app: str, beside: str = "", *, once: str = "", by: str = "") -> Story:
+    """So many apps of one namespace, and as many times what is beside each."""
+    texts = {"workloads/all/once.yaml": once}
+    for at in range(number):
+        for name, text in (("app", app), ("beside", beside)):
+            texts[f"workloads/all/{name}-{at}.yaml"] = text.replace("NUMBER", str(at)).replace(
+                "PAIR", f"pair-{at // 2}"
+            )
+    return Story.of(cluster("a"), policy("all", f"select: {{}}\n{by}"), texts, capacity=snapshot("a", "n1 9000 64Gi 0"))
+
+
+def _grouping_bends(made: Callable[[int], Story]) -> list[str]:
+    """What takes more than its part when the groups of twice and four times as many apps are found."""
+    sources = [read_source(made(number).inputs().source, NoMemo()) for number in (20, 40, 80)]
+    return list(map(str, too_fast([counted(partial(group_objects, source)) for source in sources])))
+
+
+@pytest.fixture
+def less_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small fleets share too much as well."""
+    monkeypatch.setattr(sharing, "TOGETHER", 0)
+    monkeypatch.setattr(sharing, "EACH", 4)
+
+
+@pytest.mark.usefixtures("less_is_shared")
+@pytest.mark.parametrize("by", ["", "groupBy: {label: pair}\n"], ids=["alone", "in pairs"])
+@pytest.mark.parametrize("rule", [_RULE, _BUDGET], ids=["watching", "serving"])
+@pytest.mark.parametrize("selector", _SELECTORS.values(), ids=_SELECTORS)
+def test_as_many_selectors_as_apps_do_not_take_the_square_of_them(selector: str, rule: str, by: str) -> None:
+    beside = rule.replace("SELECTOR", selector)
+    assert _grouping_bends(lambda number: _one_namespace(number, _APP, beside, by=by)) == []
+
+
+@pytest.mark.usefixtures("less_is_shared")
+def test_what_apps_need_through_one_object_does_not_take_the_square_of_them() -> None:
+    def by_a_gateway(number: int) -> Story:
+        listeners = (_LISTENER.replace("NUMBER", str(at)) for at in range(number))
+        return _one_namespace(number, _APP, _ROUTE, once=_GATEWAY + "".join(listeners))
+
+    assert _grouping_bends(by_a_gateway) == []
+    assert _grouping_bends(lambda number: _one_namespace(number, _APP.replace("SERVICE", "all"), once=_SERVICE)) == []
+
+
+def test_objects_that_an_unread_file_may_speak_of_are_not_held_against_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = _one_namespace(4, _APP, _RULE.replace("SELECTOR", "{}"))
+    story.source["workloads/all/once.yaml"] = "a: [\n" + "".join(f"rule-{at}\n" for at in range(4))
+    source, held = read_source(story.inputs().source, NoMemo()), list[SourceObject]()
+    monkeypatch.setattr(SourceObject, "__eq__", lambda one, other: held.append(one) or one is other)
+    assert group_objects(source).problems == ()
+    assert held == []
+
+
+@pytest.mark.usefixtures("less_is_shared")
+@pytest.mark.parametrize("rule", [_RULE, _BUDGET], ids=["watching", "serving"])
+def test_a_pass_of_apps_that_share_everything_grows_as_they_do(rule: str) -> None:
+    made = partial(_one_namespace, app=_APP, beside=rule.replace("SELECTOR", "{matchLabels: {any: all}}"))
+    made(4).plan()
+    counts = [counted(made(number).plan) for number in (20, 40, 80)]
+    assert list(map(str, too_fast(counts))) == []
 
 
 def test_a_fleet_of_copies_has_everything_so_many_times() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitplacer import sharing
 from gitplacer.hydrate import hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Rejected
@@ -17,6 +18,7 @@ from gitplacer.tree import Changes, Tree
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 TWO = {**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")}
+ONE = snapshot("a", "n1 16 64Gi 2")
 BOTH = (cluster("a"), cluster("b"))
 
 
@@ -215,6 +217,46 @@ def test_what_several_groups_need_is_shared_and_goes_with_the_last() -> None:
     del story.source["workloads/jobs/two.yaml"]
     story.run()
     assert story.files() == []
+
+
+def _labelled(name: str, labels: str, needs: str) -> dict[str, str]:
+    container = f"{{name: m, image: i, resources: {{requests: {{cpu: 1}}}}, envFrom: [{{configMapRef: {{name: {needs}, optional: true}}}}]}}"
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{{labels}}}}}\nspec: {{containers: [{container}]}}\n"
+    return {f"workloads/jobs/{name}.yaml": text}
+
+
+def _rule(name: str) -> dict[str, str]:
+    selector = "podSelector: {matchLabels: {tier: a}}"
+    text = f"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: {name}}}\nspec: {{{selector}}}\n"
+    return {f"workloads/jobs/{name}.yaml": text}
+
+
+def test_groups_that_share_too_much_are_held_and_keep_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "TOGETHER", 8)
+    monkeypatch.setattr(sharing, "EACH", 1)
+    config = {"workloads/jobs/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata: {}\n"}
+    apps = [_labelled(name, "tier: a", "none") for name in ("one", "two", "three")]
+    others = [_labelled(name, "tier: b", "code") for name in ("others", "rest")]
+    story = Story.of(cluster("a"), ANYWHERE, config, *apps, *others, _rule("rule-1"), _rule("rule-2"), capacity=ONE)
+    assert set(outcome(story.run()).values()) == {"Place a Fits"}
+    assert story.deployment.read("placements/jobs/two.yaml").count(b"/_shared/") == 2
+    assert story.deployment.read("placements/jobs/rest.yaml").count(b"/_shared/") == 1
+    files = story.files()
+    story.source |= {**_rule("rule-0"), **_rule("rule-3")}
+    story.source["workloads/jobs/others.yaml"] += "# edited\n"
+    done = story.run()
+    assert [f"{p.location}: {p.code}: {p.message}" for p in done.problems] == [
+        "workloads/jobs/rule-2.yaml:3:18: SharedTooWidely: NetworkPolicy jobs/rule-2 is shared by 3 groups, as is 1 other object: all that the "
+        "groups of namespace jobs share would be listed 14 times, and 8 times is the most"
+    ]
+    assert outcome(done) == {
+        "jobs/one": "Hold a HasProblems", "jobs/two": "Hold a HasProblems", "jobs/three": "Hold a HasProblems",
+        "jobs/others": "Update a Updated", "jobs/rest": "Keep a Kept",
+    }  # fmt: skip
+    assert story.files() == files
+    del story.source["workloads/jobs/rule-0.yaml"], story.source["workloads/jobs/rule-3.yaml"]
+    assert set(outcome(story.run()).values()) == {"Keep a Kept"}
+    assert story.files() == files
 
 
 def test_ordered_takes_the_first_with_room_and_immediate_does_not_ask() -> None:

@@ -521,6 +521,22 @@ spec:
     "TooLarge": (
         Example((), "A value of three megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 3_000_000}\n"}),
     ),
+    "SharedTooWidely": (
+        Example(
+            (),
+            "Four hundred pods with the label `team: a`, and as many NetworkPolicies that select it:",
+            beside={
+                "workloads/hello/pods.yaml": "---\n".join(
+                    POD.format(f"worker-{n:03}", "  labels: {team: a}\n", "") for n in range(400)
+                ),
+                "workloads/hello/policies.yaml": "---\n".join(
+                    "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n"
+                    f"metadata: {{name: rule-{n:03}}}\nspec: {{podSelector: {{matchLabels: {{team: a}}}}}}\n"
+                    for n in range(400)
+                ),
+            },
+        ),
+    ),
     "TooManyAliases": (
         settings(
             "data:\n  a: &a [x, x, x, x, x, x, x, x, x, x]\n"

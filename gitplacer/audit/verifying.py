@@ -135,6 +135,8 @@ def _check_share(errand: _Errand, share: Sequence[Sequence[str]]) -> list[Checke
     with opened(errand.past, errand.present) as checking:
         for ids in share:
             found += checking.check([checking.repository.commit(oid) for oid in ids], memo)
-            gc.collect(0)  # what this left behind in circles; what was made before it stays, and need not be looked at again
+            gc.collect(
+                0
+            )  # what this left behind in circles; what was made before it stays, and need not be looked at again
     memo.save()
     return found

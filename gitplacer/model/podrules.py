@@ -192,11 +192,12 @@ def of_one(labels: LabelPairs, number: int, hosts: int) -> LabelPairs:
 def may_match(requirements: Iterable[Requirement], labels: Labels) -> bool:
     """Whether a pod of a set with these labels may be what all requirements are about, where it is not known which of the set it is."""
     return all(
-        r.matches(labels) or (r.operator == "In" and _may_be_one(labels.get(r.key), r.values)) for r in requirements
+        r.matches(labels) or (r.operator == "In" and may_be_one(labels.get(r.key), r.values)) for r in requirements
     )
 
 
-def _may_be_one(value: str | None, values: tuple[str, ...]) -> bool:
+def may_be_one(value: str | None, values: tuple[str, ...]) -> bool:
+    """Whether the value of a label, or one for which it stands, may be one of some others."""
     return value is not None and any(_may_be(value, each) or _may_be(each, value) for each in values)
 
 

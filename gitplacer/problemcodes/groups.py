@@ -44,6 +44,15 @@ CODES: Mapping[str, Code] = {
         "A Service or route that points at two groups would have to be on two clusters at once. Both are held.",
         "Join the groups with `groupBy`, or split the object.",
     ),
+    "SharedTooWidely": Code(
+        "The groups of a namespace share too much with one another",
+        "Each group lists in its record what it shares with others. A thousand objects that a thousand groups share each are a million "
+        "entries, and everybody would wait while these are written. The groups of one namespace may have 100,000 entries together, and 100 each "
+        "where they are more than 1,000. What few groups share counts first; groups that share one of the objects beyond are held, and what was placed "
+        "of them stays as it is.",
+        "Let each object select the pods of one app, make one NetworkPolicy or PodMonitor of those that select the same pods, or join the apps with "
+        "`groupBy`. What is for a whole namespace goes under the platform paths.",
+    ),
     "NotInAGroup": Code(
         "An object belongs to no group",
         "Nothing that is placed refers to it and no policy's `groupBy` joins it with something that is, so it is not placed. "
