@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,8 @@ from benchmarks import counting, fleets
 from benchmarks.counting import Finding, counted, counted_at, too_fast
 from gitplacer import hydrate, sharing
 from gitplacer.grouping import group_objects
+from gitplacer.kinds.record import RecordMember
+from gitplacer.layout import groupfiles
 from gitplacer.model.decision import Decision
 from gitplacer.passes.reconcile import Outcome, Rewritten, reconcile_unless_quiet
 from gitplacer.source.files import NoMemo
@@ -218,6 +221,22 @@ def test_a_pass_of_apps_that_share_everything_grows_as_they_do(rule: str) -> Non
     made(4).plan()
     counts = [counted(made(number).plan) for number in (20, 40, 80)]
     assert list(map(str, too_fast(counts))) == []
+
+
+def test_what_a_record_says_of_a_shared_object_is_made_once_for_all_who_share_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+
+    def noted(**said: Any) -> RecordMember:
+        made.append(said["name"])
+        return RecordMember(**said)
+
+    monkeypatch.setattr(groupfiles, "RecordMember", noted)
+    rule = _RULE.replace("SELECTOR", "{matchLabels: {any: all}}")
+    done = _one_namespace(3, _APP, rule).plan()
+    assert all(done.tree.read(f"placements/all/app-{at}.yaml").count(b"/_shared/") == 3 for at in range(3))
+    assert sorted(made) == [f"{name}-{at}" for name in ("app", "rule") for at in range(3)]
 
 
 def test_a_fleet_of_copies_has_everything_so_many_times() -> None:

@@ -33,6 +33,7 @@ class GroupFiles:
         self._renderer = Renderer(snapshot.source, snapshot.variants, snapshot.spans, source, memo)
         self._renderings: dict[tuple[str, str, Counts], Rendering] = {}
         self._placed: dict[str, tuple[Placed, ...]] = {}
+        self._members: dict[tuple[int, str, str | None], RecordMember] = {}
         for record in snapshot.records.values():
             for member in record.members:
                 self.names.keep(unit_of(record), member)
@@ -53,8 +54,14 @@ class GroupFiles:
 
     def members(self, group: Group, decision: Decision) -> tuple[RecordMember, ...]:
         """What the record says of the objects of a group that is where a decision puts it, with what is made for remote clusters."""
-        members = tuple(
-            RecordMember(
+        members = tuple(self._member(item, self._only(group, item, decision)) for item in self.placed(group))
+        return (*members, self._remote(group)) if decision.roles else members
+
+    def _member(self, item: Placed, only: Literal["Home"] | None) -> RecordMember:
+        """What a record says of an object, kept once for all the groups that share it."""
+        key = (id(item.member), item.file, only)
+        if key not in self._members:
+            self._members[key] = RecordMember(
                 api_version=item.member.api_version,
                 kind=item.member.identity.kind,
                 namespace=item.member.identity.namespace,
@@ -62,11 +69,9 @@ class GroupFiles:
                 source=item.member.path,
                 file=item.file,
                 declared=is_declared(item.member) or None,
-                only=self._only(group, item, decision),
+                only=only,
             )
-            for item in self.placed(group)
-        )
-        return (*members, self._remote(group)) if decision.roles else members
+        return self._members[key]
 
     def _only(self, group: Group, item: Placed, decision: Decision) -> Literal["Home"] | None:
         """Whether an object of a group is only where the head is of one that spans clusters, or Kueue of one that is left to it."""
