@@ -16,9 +16,11 @@ from datetime import datetime
 from functools import cached_property
 
 from gitplacer.explain import PlanView
+from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.nodecolumns import NodeColumns
+from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.room import QueueRoom
 from gitplacer.placement.books import Books
@@ -84,6 +86,10 @@ class Accounts:
     def after(self) -> Books:
         """The ledgers with the room of everything taken that is placed after the pass."""
         return self._around.after
+
+    def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
+        """The clusters that would take a group under its policy if they had room for it. For groups that ask the same it is the same tuple."""
+        return self._around.may_enter(group, policy)
 
     def queues(self, name: str) -> tuple[QueueRoom, ...]:
         """What Kueue's queues on a cluster have left, and what of it is promised after the pass; () where nobody looked."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 from unittest import mock
 
@@ -49,9 +50,17 @@ from gitplacer.treeids import tree_id
 from gitplacer.whatif.ground import Ground, suppose
 from gitplacer.whatif.suppositions import CordonCluster, LoseCluster, Together
 from tests import planviews
+from tests.commands import NOW, make_repo, run
 from tests.histories import LookedAt
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
 
+REASONS = list(Reason)
+NOT_FOR_ROOM = {
+    Reason.CLUSTER_LOST,
+    Reason.CLUSTER_DRAINING,
+    *REASONS[REASONS.index(Reason.MANAGEMENT_CLUSTER) : REASONS.index(Reason.LEFT_BEFORE)],
+}
+"""Why a cluster does not take a group, whatever its room."""
 SECOND = timedelta(seconds=1)
 COMMIT = "b" * 40
 TREE = "7" * 40
@@ -109,6 +118,7 @@ class Reviewed(LookedAt):
         for shown in (plan_text, plan_markdown):
             assert shown(few, Options(verbose=True)) == shown(every, Options(verbose=True))
         self.counts["waiting"] += len(asked)
+        self._hold_open(every)
         if self.past is None or self.past == inputs.source:
             return
         try:
@@ -121,6 +131,17 @@ class Reviewed(LookedAt):
         assert against(ours, held.plan) == against(every, held.plan)
         self.counts["spared"] += sum(waits(d) and not d.candidates for d in ours.plan.decisions)
         self._plan_aside(inputs, self.past, held.plan, ours)
+
+    def _hold_open(self, every: PlanView) -> None:
+        """The clusters that a group might go to if they had room are known without a verdict on their room."""
+        accounts = Accounts(every)
+        for decision in every.plan.decisions:
+            group = every.group(decision)
+            if waits(decision) and not decision.after and group is not None and group.policy is not None:
+                expected = {c.cluster for c in decision.candidates if c.finding.code not in NOT_FOR_ROOM}
+                assert set(accounts.may_enter(group, group.policy)) == expected
+                self.counts["open"] += len(expected)
+                self.counts["closed"] += len(decision.candidates) - len(expected)
 
     def _plan_aside(self, inputs: Inputs, past: Tree, base: Baseline, ours: PlanView) -> None:
         """The same with a base that is planned by another process meanwhile."""
@@ -178,6 +199,7 @@ def test_what_is_not_asked_changes_nothing_that_is_shown() -> None:
     assert not [life.wrong for life in lives if life.wrong]
     total = sum((life.counts for life in lives), start=Counter[str]())
     assert total["waiting"] >= 10, total
+    assert total["open"] >= 10 and total["closed"] >= 5, total
     assert total["spared"] >= 5, total
     assert total["recalled"] >= 5, total
     assert total["aside"] >= 3, total
@@ -294,6 +316,16 @@ def test_a_supposition_asks_nothing_about_who_waits_anyway(monkeypatch: pytest.M
     [fate] = suppose(ground, Together((LoseCluster("a"), CordonCluster("b"))), with_candidates=OF_MANY)[0].fates
     assert (fate.group, fate.refused[0][0]) == ("web/shop", "b")
     assert {group for group, _ in asked.verdicts} == {"web/shop"}
+
+
+def test_what_there_is_to_buy_is_told_without_a_verdict_on_any_cluster(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    story = full()
+    repo = make_repo(tmp_path, {**story.source, **{f"capacity/{path}": text for path, text in story.capacity.items()}})
+    asked = Asked(monkeypatch)
+    assert "for 2 groups that wait" in run(capfd, "room", "--now", NOW, repo).out
+    assert not asked.verdicts
 
 
 def test_gangs_that_are_alike_are_packed_once_though_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

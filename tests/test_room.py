@@ -20,8 +20,9 @@ from gitplacer.accounts import Accounts
 from gitplacer.explain import NoSuchGroup, finding_text
 from gitplacer.formats.room import room_json, room_text
 from gitplacer.formats.roomschema import room_schema
-from gitplacer.hydrate import Hydration
+from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.model.room import ClusterRoom, Room, Shopping
+from gitplacer.model.verdicts import EVERY, OF_UNSPREAD, Verdicts
 from gitplacer.placement.ledger import Ledger
 from gitplacer.problems import Rejected
 from gitplacer.room import (
@@ -37,6 +38,10 @@ from gitplacer.room import (
 )
 from tests.commands import NOW, make_repo, run
 from tests.stories import ANYWHERE, START, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.test_multikueue import SETTINGS, job
+from tests.test_multikueue import fleet as multikueue
+from tests.test_multikueue import left as left_to_kueue
+from tests.test_relocation import seen
 from tests.test_remedies import planned
 from tests.test_tenants import tenant
 
@@ -324,6 +329,43 @@ def test_nothing_is_bought_for_a_cluster_that_is_silent() -> None:
     story.source["fleet.yaml"] = story.source["fleet.yaml"].replace("spec: {}", "spec: {lostAfter: 1h}")
     found = shopped(story)
     assert found.impossible == ("ml/app",) and not found.bought
+
+
+@pytest.mark.parametrize("asked", [EVERY, OF_UNSPREAD], ids=["of every cluster", "as the command asks"])
+def test_copies_that_are_to_be_spread_get_machines_where_they_lack_a_domain(asked: Verdicts) -> None:
+    """In a there is room for the copy, and none is placed while no other region has any; the machine for it there would be cheaper."""
+    catalogue = (
+        'nodeTypes:\n- {name: big, allocatable: {cpu: "8", memory: 64Gi, nvidia.com/gpu: "4"}, pricePerHour: 10}\n'
+    )
+    spread = "placement: {copies: 2, topologySpread: [{topologyKey: topology.kubernetes.io/region, minDomains: 2}]}"
+    story = Story.of(
+        cluster("a", region="us"), cluster("b", region="eu"), policy("spread", f"select: {{}}\n{spread}"),
+        rayservice("ml", "app"), capacity={**snapshot("a", "n1 16 64Gi 4"), **snapshot("b", "n1 1 4Gi")},
+    )  # fmt: skip
+    inputs = story.inputs()
+    found = shop(inputs, hydrate(inputs, with_candidates=asked), catalogue=read_catalogue("x.yaml", catalogue.encode()))
+    assert (told(found), found.placed) == (["1 big for b"], ("ml/app",))
+
+
+def test_no_machine_helps_where_the_api_server_refuses_the_pods() -> None:
+    cheap = SPENT.replace("pricePerHour: 2}", "pricePerHour: 1}")
+    refuses = cluster("a", autoscaler=cheap, profile="{limitRanges: [{namespace: ml, max: {cpu: 1}}]}")
+    story = Story.of(
+        refuses, cluster("b", autoscaler=SPENT), ANYWHERE, rayservice("ml", "app"),
+        capacity={**snapshot("a", "n1 1 4Gi"), **snapshot("b", "n1 1 4Gi")},
+    )  # fmt: skip
+    found = shopped(story)
+    assert (told(found), found.placed) == (["1 gpu for b"], ("ml/app",))
+
+
+def test_what_is_left_to_kueue_gets_machines_where_they_would_let_kueue_start_it() -> None:
+    offers = (
+        'nodeTypes: [{name: big, allocatable: {cpu: "512", memory: 9000Gi, nvidia.com/gpu: "64"}, pricePerHour: 9}]'
+    )
+    story = multikueue(job(workers=64), SETTINGS, rule=left_to_kueue(manager="c"))
+    seen(story, "c", node="n1 512 9000Gi 64")  # which is no room for anybody: it manages
+    found = shopped(story, offers)
+    assert (told(found), found.placed) == (["1 big for a"], ("ml/train",))
 
 
 def test_nothing_is_bought_where_nothing_waits() -> None:

@@ -17,7 +17,8 @@ class Verdicts:
     """
     Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
     that are waiting `but` are not asked about, nor, if `new`, of those that waited when their records were written. `outgrown`: whether groups
-    that stay find room where they are, which is told wherever anything is. `most` bounds how many pairs of a group and a cluster are asked: as
+    that stay find room where they are, which is told wherever anything is. `unspread`: those alone of the waiting for which clusters have room that they
+    do not get, since their copies are to be spread. `most` bounds how many pairs of a group and a cluster are asked: as
     many groups as come to no more are asked about, but `groups` always, in the order in which they are decided, where those that wait come as their turn is.
     """
 
@@ -27,15 +28,19 @@ class Verdicts:
     but: frozenset[str] = frozenset()
     new: bool = False
     outgrown: bool = False
+    unspread: bool = False
     most: int = sys.maxsize
 
     def __bool__(self) -> bool:
         """Whether anybody reads the plan, and not only what comes of it."""
         return self.every or self.waiting or bool(self.groups) or self.outgrown
 
-    def are_kept(self, group: str, *, waits: bool, waited: bool) -> bool:
-        """Whether they are kept of a group, which waits for room or not, and did or not when its record was written."""
-        if group in self.groups:
+    def are_kept(self, group: str, *, waits: bool, waited: bool, unspread: bool = False) -> bool:
+        """
+        Whether they are kept of a group, which waits for room or not, and did or not when its record was written, or waits only so that its
+        copies are spread.
+        """
+        if group in self.groups or (self.unspread and unspread):
             return True
         if waits and group in self.but:
             return False
@@ -50,6 +55,7 @@ OF_MANY = Verdicts(every=True, most=10 * MOST_READ)
 OF_ALL_WAITING = Verdicts(waiting=True)
 OF_WAITING = replace(OF_ALL_WAITING, most=MOST_READ)
 OUTGROWN = Verdicts(outgrown=True)
+OF_UNSPREAD = Verdicts(unspread=True)
 NONE = Verdicts()
 
 

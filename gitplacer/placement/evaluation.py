@@ -131,7 +131,8 @@ class Evaluation:
         """
         record = self._pass.records[group.id]
         waited = record is not None and record.waiting_since is not None
-        if not self._kept.are_kept(group.id, waits=waits, waited=waited):
+        unspread = waits and self._spreading.waits(group) is not None
+        if not self._kept.are_kept(group.id, waits=waits, waited=waited, unspread=unspread):
             return ()
         found, everywhere = [], self._pass.clusters.keys()
         for name in sorted(everywhere if self._is_asked_about(group.id) else everywhere & set(after)):

@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cached_property, partial
 
+from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.queues import Share
-from gitplacer.model.decision import Decision
+from gitplacer.model.decision import Decision, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledgercache import LedgerCache
@@ -64,6 +66,22 @@ class Around:
     def _nothing_happens(self) -> bool:
         """Whether everybody holds after the pass what he held before it, as most do where manifests are edited."""
         return all(d.before == d.after and not (d.claim or d.roles or d.counts or d.reasons) for d in self._decisions)
+
+    def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
+        """
+        The clusters that take a group under a policy, whatever their room. Of one that is left to Kueue, which takes no room on its manager, those
+        on which Kueue might start it if they were larger, where there is none on which it could. For groups that ask the same it is the same tuple.
+        """
+        shared = self._afterwards[0]
+        left = shared.nominations.settings(group)
+        if left is None:
+            return shared.may_enter(group, policy)
+        manager = shared.clusters.get(left.manager)
+        against = shared.may_not_enter(group, policy, manager) if manager is not None else None
+        if against is None or against.code is not Reason.NO_NOMINEE:
+            return ()
+        said = ((name, shared.nominations.verdict(group, policy, name)) for name in shared.clusters)
+        return tuple(name for name, finding in said if finding.code is Reason.EXCEEDS_CLUSTER)
 
     def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
         """What is promised then of Kueue's queues on a cluster, as `queued.taken_of_shares` tells it."""

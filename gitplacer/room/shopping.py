@@ -27,6 +27,7 @@ from gitplacer.kinds.machines import NodeType
 from gitplacer.machines import LimitKind, MachineType
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.room import Bought, Shopping
+from gitplacer.model.workload import Gang
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Nodes
 from gitplacer.placement.pack import Packing, Room, pack
@@ -46,13 +47,6 @@ REFUSALS = 4
 """How often shopping begins again without those whom a budget or a quota forbids what was found."""
 _NODES = 6
 """Plans beside these."""
-
-_RANKS = {reason: rank for rank, reason in enumerate(Reason)}
-_NOT_CONSIDERED = {
-    Reason.CLUSTER_LOST,
-    *list(Reason)[_RANKS[Reason.MANAGEMENT_CLUSTER] : _RANKS[Reason.COPIES_SPREAD] + 1],
-}
-"""Reasons for which more machines on a cluster are no help."""
 
 _FORBIDS = frozenset({Reason.BUDGET_EXCEEDED, Reason.TENANT_QUOTA})
 """Why a group waits to which nobody may give more."""
@@ -129,7 +123,11 @@ class _Market:
     catalogue: tuple[NodeType, ...] | None
     steps: int = 0
     _offers: dict[str, Mapping[str, MachineType]] = field(default_factory=dict)
+    _selling: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    _rooms: dict[str, Room] = field(default_factory=dict)
     _needs: dict[tuple[str, frozenset[str]], _Need | None] = field(default_factory=dict)
+    _of_gangs: dict[tuple[str, Gang], _Need | None] = field(default_factory=dict)
+    """The same for gangs, of which there are fewer than groups."""
 
     @property
     def first(self) -> Case:
@@ -137,14 +135,15 @@ class _Market:
 
     def clusters(self, case: Case) -> list[str]:
         """The clusters that might take a group if they had more machines, and where machines are on offer."""
-        found = []
-        for name, cluster in case.clusters.items():
-            candidate = case.candidates.get(name)
-            if candidate is None or name not in case.books or not case.snapshot.is_awake(name):
-                continue
-            if candidate.finding.code not in _NOT_CONSIDERED and cluster.spec.state == "Active" and self.offers(name):
-                found.append(name)
-        return found
+        names = self.first.accounts.may_enter(case.group, case.policy)
+        if names not in self._selling:
+            self._selling[names] = [name for name in sorted(names) if self._sells(name)]
+        unspread = {c.cluster for c in case.decision.candidates if c.finding.code is Reason.COPIES_SPREAD}
+        return [name for name in self._selling[names] if name not in unspread] if unspread else self._selling[names]
+
+    def _sells(self, name: str) -> bool:
+        case = self.first
+        return name in case.clusters and name in case.books and case.snapshot.is_awake(name) and bool(self.offers(name))
 
     def offers(self, name: str) -> Mapping[str, MachineType]:
         if name not in self._offers:
@@ -157,22 +156,33 @@ class _Market:
         if not groups:
             return _Need(0, ())
         if (name, groups) not in self._needs:
-            self.steps += 1
-            self._needs[name, groups] = self._asked(name, groups)
+            gang = tuple(pods for group in sorted(groups) for pods in self.cases[group].gang_on(name))
+            if (name, gang) not in self._of_gangs:
+                self._of_gangs[name, gang] = self._asked(name, gang)
+            self._needs[name, groups] = self._of_gangs[name, gang]
         return self._needs[name, groups]
 
-    def _asked(self, name: str, groups: frozenset[str]) -> _Need | None:
-        ledger, offers = self.first.books[name], self.offers(name)
-        nodes = _with_offers(ledger.nodes, offers)
-        room, real = ledger.room(), len(ledger.nodes.machines)
-        known = all(not key or key in offers for key in room.promised)
-        there = Room(nodes, room.free if known else room.free[:real], room.promised if known else (), {})
-        gang = tuple(pods for group in sorted(groups) for pods in self.cases[group].gang_on(name))
+    def _asked(self, name: str, gang: Gang) -> _Need | None:
+        there = self._room(name)
+        if any(there.takes(p.shape).total < p.count and not there.may_be_on_new(p.shape) for p in gang):
+            return None  # most that cannot help are known by this, at a hundredth of the price
+        self.steps += 1
         found = pack(there, gang, scale_up=True)
         if not isinstance(found, Packing):
             return None
-        each = costs(nodes.types, nodes.type_row)
+        each = costs(there.nodes.types, there.nodes.type_row)
         return _Need(sum(each[key] for key in found.opened), tuple(sorted(Counter(found.opened).items())))
+
+    def _room(self, name: str) -> Room:
+        """What is left on a cluster, where machines on offer can be added without a limit."""
+        if name not in self._rooms:
+            ledger, offers = self.first.books[name], self.offers(name)
+            nodes, room, real = _with_offers(ledger.nodes, offers), ledger.room(), len(ledger.nodes.machines)
+            known = all(not key or key in offers for key in room.promised)
+            self._rooms[name] = Room(
+                nodes, room.free if known else room.free[:real], room.promised if known else (), {}
+            )
+        return self._rooms[name]
 
 
 def _with_offers(nodes: Nodes, offers: Mapping[str, MachineType]) -> Nodes:
