@@ -21,6 +21,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.decision import Finding
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.room import QueueRoom
 from gitplacer.placement.books import Books
@@ -90,6 +91,13 @@ class Accounts:
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
         """The clusters that would take a group under its policy if they had room for it. For groups that ask the same it is the same tuple."""
         return self._around.may_enter(group, policy)
+
+    def queues_refuse(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
+        """
+        What Kueue's queues on a cluster lack for some groups that wait, beside what is promised after the pass and what groups of `beside`
+        would take; None where nobody looked.
+        """
+        return self._around.queues_refuse(ids, name, beside) if name in self._view.snapshot.capacity else None
 
     def queues(self, name: str) -> tuple[QueueRoom, ...]:
         """What Kueue's queues on a cluster have left, and what of it is promised after the pass; () where nobody looked."""

@@ -320,6 +320,71 @@ def test_nothing_is_bought_that_a_budget_or_a_quota_forbids(limit: str, policys:
     assert [group for group, _ in found.forbidden] == ["ml/app"]
 
 
+QUEUED = "{kueue.x-k8s.io/queue-name: train}"
+
+
+def queue(gpus: int) -> str:
+    """What a snapshot says of a cluster's one queue, by which so many GPUs may still come in."""
+    left = f'{{cpu: "60", memory: 200Gi, nvidia.com/gpu: "{gpus}"}}'
+    return (
+        f"queues: [{{name: research, covers: [cpu, memory, {GPU}], left: {left}, localQueues: [{{name: ml/train}}]}}]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpus", "node", "dearer", "bought", "forbidden"),
+    [
+        (3, "n1 1 4Gi", {}, ["2 gpu for a"], ""),
+        (1, "n1 1 4Gi", {}, [], f"on a it asks for 3 {GPU}, and ClusterQueue research has 1 left"),
+        (1, "n1 64 256Gi 4", {}, [], f"on a it asks for 3 {GPU}, and ClusterQueue research has 1 left"),
+        (1, "n1 1 4Gi", cluster("b", autoscaler=SPENT.replace("Hour: 2}", "Hour: 9}")), ["2 gpu for b"], ""),
+        (3, "n1 1 4Gi", cluster("b", autoscaler=SPENT.replace("Hour: 2}", "Hour: 9}")), ["2 gpu for a"], ""),
+    ],
+    ids=["enough", "not for it", "room is there", "elsewhere", "cheaper"],
+)  # fmt: skip
+def test_nothing_is_bought_where_kueue_would_not_let_it_in(
+    gpus: int, node: str, dearer: dict[str, str], bought: list[str], forbidden: str
+) -> None:
+    story = Story.of(
+        cluster("a", autoscaler=SPENT), dearer, ANYWHERE, rayservice("ml", "app", workers=3, labels=QUEUED),
+        capacity=snapshot("a", node, more=queue(gpus)) | (snapshot("b", "n1 1 4Gi") if dearer else {}),
+    )  # fmt: skip
+    found = shopped(story)
+    assert told(found) == bought and found.placed == (("ml/app",) if bought else ()) and found.complete
+    assert [str(finding.code) for _, finding in found.forbidden] == (["QueueQuota"] if forbidden else [])
+    room, view = Room(asked=(), clusters=(), shopping=found), story.plan().view
+    said = [line for line in room_text(room, view).splitlines() if "nothing is bought" in line]
+    assert said == ([f"  nothing is bought for ml/app: {forbidden}"] if forbidden else [])
+    value = json.loads(room_json(room, view))
+    jsonschema.Draft202012Validator(room_schema()).validate(value)
+    assert [one["reason"]["message"] for one in value["shopping"]["forbidden"]] == ([forbidden] if forbidden else [])
+
+
+def test_quota_that_does_for_one_is_not_sold_twice_and_is_for_whom_it_would_be_first() -> None:
+    story = Story.of(
+        cluster("a", autoscaler=SPENT), ANYWHERE, policy("high", "select: {names: [two]}\nprecedence: 9\npriority: 9"),
+        rayservice("ml", "one", workers=3, labels=QUEUED), rayservice("ml", "two", workers=3, labels=QUEUED),
+        capacity=snapshot("a", "n1 1 4Gi", more=queue(4)),
+    )  # fmt: skip
+    found = shopped(story)
+    assert (told(found), found.placed) == (["2 gpu for a"], ("ml/two",))
+    said = f"on a it asks for 3 {GPU}, and ClusterQueue research has 4 left, 3 of it promised to others"
+    room, view = Room(asked=(), clusters=(), shopping=found), story.plan().view
+    assert f"  nothing is bought for ml/one: {said}" in room_text(room, view).splitlines()
+
+
+def test_a_group_that_only_others_leave_without_help_is_named_and_the_others_are_shopped_for() -> None:
+    """Either would find room with luck, and what is on offer has no GPU for the second."""
+    catalogue = 'nodeTypes:\n- {name: plain, allocatable: {cpu: "8", memory: 64Gi}, pricePerHour: 1}\n'
+    story = Story.of(
+        cluster("a"), ANYWHERE, rayservice("ml", "one"), rayservice("ml", "two"),
+        rayservice("ml", "web", workers=0, gpus=0, cpu="7"), capacity=snapshot("a", "n1 3 64Gi 1", "n2 3 64Gi"),
+    )  # fmt: skip
+    found = shopped(story, catalogue)
+    assert found.impossible == ("ml/two",)
+    assert [group for group, _ in found.places] == ["ml/one", "ml/web"] and "ml/web" in found.placed
+
+
 def test_nothing_is_bought_for_a_cluster_that_is_silent() -> None:
     story = Story.of(
         cluster("a", autoscaler=SPENT), cluster("b"), ANYWHERE, rayservice("ml", "app"),

@@ -9,6 +9,7 @@ from gitplacer.explain import PlanView, amount_text, amounts_text, computed_from
 from gitplacer.formats.planjson import inputs_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model import quantity
+from gitplacer.model.decision import Finding
 from gitplacer.model.room import Asked, Largest, QueueRoom, Room, Shopping, Stranded
 from gitplacer.plaintext import aligned, few, printable
 
@@ -93,10 +94,15 @@ def _shopping_lines(shopping: Shopping) -> list[str]:
     if shopping.impossible:
         lines.append(f"  no machine on offer helps {few([printable(g) for g in shopping.impossible], most=10)}")
     for group, finding in shopping.forbidden:
-        lines.append(f"  nothing is bought for {printable(group)}: {finding_text(finding)}")
+        lines.append(f"  nothing is bought for {printable(group)}: {_forbidden_text(finding)}")
     if shopping.places:
         lines.append(f"  {_proof_text(shopping)}")
     return lines
+
+
+def _forbidden_text(finding: Finding) -> str:
+    on = f"on {finding.subject} it " if finding.queue is not None else ""
+    return f"{on}{finding_text(finding)}"
 
 
 def _proof_text(shopping: Shopping) -> str:
@@ -175,7 +181,7 @@ def _shopping(shopping: Shopping) -> dict[str, Any]:
         "placed": list(shopping.placed),
         "impossible": list(shopping.impossible),
         "forbidden": [
-            {"group": group, "reason": {"code": str(finding.code), "message": finding_text(finding)}}
+            {"group": group, "reason": {"code": str(finding.code), "message": _forbidden_text(finding)}}
             for group, finding in shopping.forbidden
         ],
         "complete": shopping.complete,

@@ -96,7 +96,7 @@ class Shopping:
     """
     The cheapest machines that would place what waits. `places` says where each group goes, `placed` which of them a plan with these
     machines places, `impossible` which no machine on offer would help. `forbidden` are groups for which nothing is bought, each with the
-    budget or quota that would not let them have it. `complete`: nothing cheaper was left untried.
+    budget or quota that would not let them have it; of a quota of Kueue `subject` is the cluster. `complete`: nothing cheaper was left untried.
     """
 
     waiting: tuple[str, ...]

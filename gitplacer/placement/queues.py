@@ -12,7 +12,7 @@ be more. What is refused here is never let in there, so never more is counted th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from gitplacer.grouping import AS_DESIRED, Group
 from gitplacer.model.counts import AS_WRITTEN
@@ -42,14 +42,20 @@ class Queues:
 
     def refused(self, group: Group, name: str) -> Finding | None:
         """Why a group may not be on a cluster, or not with what it asks for there now; None if Kueue's queues there have enough left."""
+        return self.refused_together((group.id,), name)
+
+    def refused_together(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
+        """The same of several groups, where some others are promised what they ask for."""
         if name not in self._there:
             return None
         self._catch_up()
-        asked = self._missing(group.id, name)
+        asked = self._missing_together(ids, name)
         if not asked:
             return None
-        own = self._taken.get((group.id, name), {})
-        promised = {queue: _less(sum_, [own.get(queue, NOTHING)]) for queue, sum_ in self._sums[name].items()}
+        own = [self._taken.get((group_id, name), {}) for group_id in (*ids, *beside)]
+        promised = {q: _less(sum_, [each.get(q, NOTHING) for each in own]) for q, sum_ in self._sums[name].items()}
+        for queue, amounts in self._missing_together(beside, name).items():
+            promised[queue] = promised.get(queue, NOTHING) + amounts
         over = beyond(self._pass.snapshot.capacity[name], promised, asked)
         return None if over is None else Finding(code=Reason.QUEUE_QUOTA, queue=over)
 
@@ -73,6 +79,13 @@ class Queues:
         sums = self._sums[name]
         for queue in {*before, *now}:
             sums[queue] = _less(sums.get(queue, NOTHING) + now.get(queue, NOTHING), [before.get(queue, NOTHING)])
+
+    def _missing_together(self, ids: Collection[str], name: str) -> dict[str, Resources]:
+        found: dict[str, Resources] = {}
+        for group_id in ids:
+            for queue, amounts in self._missing(group_id, name).items():
+                found[queue] = found.get(queue, NOTHING) + amounts
+        return found
 
     def _missing(self, group_id: str, name: str) -> dict[str, Resources]:
         """What a group asks of each ClusterQueue of a cluster for pods that are not seen there."""

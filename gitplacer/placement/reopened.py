@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.queues import Share
-from gitplacer.model.decision import Decision, Reason
+from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledgercache import LedgerCache
@@ -82,6 +82,14 @@ class Around:
             return ()
         said = ((name, shared.nominations.verdict(group, policy, name)) for name in shared.clusters)
         return tuple(name for name, finding in said if finding.code is Reason.EXCEEDS_CLUSTER)
+
+    def queues_refuse(self, ids: Collection[str], name: str, beside: Collection[str]) -> Finding | None:
+        """
+        What Kueue's queues on a cluster have too little of then for some groups that wait, and for others beside them. Of those that are left
+        to Kueue nobody knows in which queue there they would wait.
+        """
+        left = self._afterwards[0].nominations.left
+        return self._queues.refused_together([id_ for id_ in ids if id_ not in left], name, beside)
 
     def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
         """What is promised then of Kueue's queues on a cluster, as `queued.taken_of_shares` tells it."""

@@ -9,7 +9,7 @@ steps of it are counted; where they run out the best way so far is told, and tha
 What was found is proved: a plan is made with these machines. Where an autoscaler adds them its limits are raised; where nobody does,
 or the plan makes other use of them, the nodes are there. Pods on nodes that are there may sit badly, so that a gang does not find
 room in every order: then a machine more is bought for it, a few times. For whom a budget or a quota forbids them nothing is bought, and the
-others are shopped for again.
+others are shopped for again. What Kueue's queues have left is known before: no cluster gets groups that ask for more of it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import numpy as np
 
@@ -90,28 +91,24 @@ def shop(
     market = _Market(cases, catalogue)
     open_ = {name: clusters for name, case in cases.items() if (clusters := market.clusters(case))}
     possible = {n: c for n, c in open_.items() if any(market.need(name, frozenset([n])) is not None for name in c)}
-    impossible = tuple(name for name in cases if name not in possible)
-    if not possible:
-        return Shopping(waiting=tuple(cases), impossible=impossible)
     within = dict(sorted(possible.items())[:MOST_GROUPS])
-    whole, forbidden, left = len(within) == len(possible), dict[str, Finding](), REFUSALS
+    whole, over, left = len(within) == len(possible), dict[str, Finding](), REFUSALS
     while True:
-        ways, complete = _cheapest(market, within)
-        if ways is None:
-            return Shopping(
-                waiting=tuple(cases), impossible=impossible, forbidden=tuple(sorted(forbidden.items())), complete=False
-            )
+        ways, without, complete = _cheapest(market, within)
         bought = _bought(market, ways)
-        proof = _proved(inputs, hydration, memo, market, ways, bought, tuple(within))
+        wanted = tuple(group for group in within if group not in without)
+        proof = _proved(inputs, hydration, memo, market, ways, bought, wanted) if wanted else _Proof((), bought)
         if not (proof.forbidden and left):
             break
         left -= 1
-        forbidden |= proof.forbidden
-        within = {group: clusters for group, clusters in within.items() if group not in forbidden}
+        over |= proof.forbidden
+        within = {group: clusters for group, clusters in within.items() if group not in over}
+    helpless = [name for name in cases if name not in possible or name in without]
+    lacking = {name: why for name in helpless if (why := market.lacks_quota(name, open_.get(name, ()), ways))}
     return Shopping(
         waiting=tuple(cases), bought=_told(market, proof.bought), places=_places(ways), placed=proof.placed,
-        impossible=impossible, forbidden=tuple(sorted(forbidden.items())),
-        complete=complete and proof.bought == bought and whole,
+        impossible=tuple(name for name in helpless if name not in lacking),
+        forbidden=tuple(sorted((over | lacking).items())), complete=complete and proof.bought == bought and whole,
     )  # fmt: skip
 
 
@@ -156,11 +153,24 @@ class _Market:
         if not groups:
             return _Need(0, ())
         if (name, groups) not in self._needs:
-            gang = tuple(pods for group in sorted(groups) for pods in self.cases[group].gang_on(name))
-            if (name, gang) not in self._of_gangs:
-                self._of_gangs[name, gang] = self._asked(name, gang)
-            self._needs[name, groups] = self._of_gangs[name, gang]
+            lacks_quota = self.first.accounts.queues_refuse(groups, name) is not None
+            self._needs[name, groups] = None if lacks_quota else self._machines(name, groups)
         return self._needs[name, groups]
+
+    def lacks_quota(self, group: str, names: Sequence[str], ways: Ways) -> Finding | None:
+        """Of the first cluster on which machines would do for a group: what Kueue there lacks for it beside those that go there, or None."""
+        for name in names:
+            beside = ways.get(name, frozenset())
+            finding = self.first.accounts.queues_refuse([group], name, beside)
+            if finding is not None and self._machines(name, beside | {group}) is not None:
+                return replace(finding, subject=name)
+        return None
+
+    def _machines(self, name: str, groups: frozenset[str]) -> _Need | None:
+        gang = tuple(pods for group in sorted(groups) for pods in self.cases[group].gang_on(name))
+        if (name, gang) not in self._of_gangs:
+            self._of_gangs[name, gang] = self._asked(name, gang)
+        return self._of_gangs[name, gang]
 
     def _asked(self, name: str, gang: Gang) -> _Need | None:
         there = self._room(name)
@@ -197,18 +207,26 @@ def _with_offers(nodes: Nodes, offers: Mapping[str, MachineType]) -> Nodes:
     return twin
 
 
-def _cheapest(market: _Market, possible: Mapping[str, Sequence[str]]) -> tuple[Ways | None, bool]:
-    """The cheapest way found to give each group a cluster, and whether all others were looked at or cost more."""
-    groups = sorted(possible, key=lambda group: (len(possible[group]), group))
-    best: tuple[int, Ways] | None = None
+def _cheapest(market: _Market, possible: Mapping[str, Sequence[str]]) -> tuple[Ways, tuple[str, ...], bool]:
+    """
+    The cheapest way found to give each group a cluster; the groups that get none beside the others, as few as can be; and whether all other
+    ways were looked at, or cost more.
+    """
+
+    def turn(group: str) -> tuple[int, int, datetime, str]:
+        case = market.cases[group]
+        return len(possible[group]), -case.group.priority, case.decision.waiting_since or case.snapshot.now, group
+
+    groups = sorted(possible, key=turn)
+    best: tuple[int, int, Ways, tuple[str, ...]] | None = None
     complete = True
 
-    def give(index: int, ways: dict[str, frozenset[str]], spent: int) -> None:
+    def give(index: int, ways: dict[str, frozenset[str]], without: tuple[str, ...], spent: int) -> None:
         nonlocal best, complete
-        if best is not None and spent >= best[0]:
+        if best is not None and (len(without), spent) >= best[:2]:
             return
         if index == len(groups):
-            best = spent, dict(ways)
+            best = len(without), spent, dict(ways), without
             return
         if market.steps >= STEPS:
             complete = False
@@ -223,10 +241,13 @@ def _cheapest(market: _Market, possible: Mapping[str, Sequence[str]]) -> tuple[W
                 if market.steps >= STEPS:
                     break  # one way at least is followed to its end
         for more, name in sorted(options):
-            give(index + 1, {**ways, name: ways.get(name, frozenset()) | {groups[index]}}, spent + more)
+            give(index + 1, {**ways, name: ways.get(name, frozenset()) | {groups[index]}}, without, spent + more)
+        if not options:
+            give(index + 1, ways, (*without, groups[index]), spent)
 
-    give(0, {}, 0)
-    return (best[1] if best is not None else None), complete
+    give(0, {}, (), 0)
+    assert best is not None
+    return best[2], best[3], complete
 
 
 def _bought(market: _Market, ways: Ways) -> dict[tuple[str, str], int]:
