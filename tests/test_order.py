@@ -251,6 +251,7 @@ def test_room_beside_what_is_kept_that_only_luck_would_leave_is_told_as_kept() -
     (there,) = told["jobs/late"].candidates
     assert told["jobs/big"].finding.code == "RoomReserved" and not told["jobs/late"].after
     assert (there.verdict, there.finding.code, there.finding.subject) == ("Rejected", "ReservedFor", "jobs/big")
+    assert told["jobs/late"].finding == there.finding and story.plan().steps == ()
 
 
 def test_no_room_is_kept_where_what_runs_does_not_end() -> None:

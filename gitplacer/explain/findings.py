@@ -137,7 +137,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.NO_CLUSTER_FITS: ("no cluster that may take it has room for it",) * 2,
     Reason.BUDGET_EXCEEDED: ("the machines that it needs are beyond its policy's budget",) * 2,
     Reason.TENANT_QUOTA: ("it asks for more than its tenant's quota has left", "{}"),
-    Reason.RESERVED_FOR: ("its room is kept for a group that is first", "its room is kept for {}, which is first"),
+    Reason.RESERVED_FOR: (
+        "the room that it needs is kept for a group that is first",
+        "the room that it needs is kept for {}, which is first",
+    ),
     Reason.CLUSTER_WAKING: (
         "its cluster is being woken, and its files are written when it is there",
         "{} is being woken, and its files are written when it is there",

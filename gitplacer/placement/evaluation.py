@@ -177,9 +177,7 @@ class Evaluation:
         if not kept_for or group.unit == PLATFORM:
             return finding
         if finding.code in _DOUBTS and (name in self._tries.tight[group.id] or self._is_passed_over(group, name)):
-            others = ", ".join(other for other in kept_for if other != group.id)
-            sure = bool(others) and self._is_sure_of_all(group, name)
-            return Finding(code=Reason.RESERVED_FOR, subject=others) if sure else finding
+            return self._unless_kept(group, name, finding)
         if _fits(finding):
             return finding
         ledger = self._books[name]
@@ -188,6 +186,17 @@ class Evaluation:
         self._books.replace(name, ledger)
         others = ", ".join(other for other in kept_for if other != group.id)
         return Finding(code=Reason.RESERVED_FOR, subject=others) if others and _fits(whole) else whole
+
+    def doubt(self, group: Group) -> Finding | None:
+        """Why the first cluster that has room for a group did not take it, for want of a proof; None if there is none."""
+        first = next(iter(self._tries.tight[group.id].items()), None)
+        return None if first is None else self._unless_kept(group, *first)
+
+    def _unless_kept(self, group: Group, name: str, doubt: Finding) -> Finding:
+        """That there is a doubt about a cluster, or for whom room is kept on it, if there were none without that."""
+        others = ", ".join(other for other in self._occupancy.reservations.on(name) if other != group.id)
+        kept = bool(others) and doubt.code in _DOUBTS and self._is_sure_of_all(group, name)
+        return Finding(code=Reason.RESERVED_FOR, subject=others) if kept else doubt
 
     def _is_sure_of_all(self, group: Group, name: str) -> bool:
         """Whether a group would find room in every order on a cluster on which none were kept: beside what is kept only a proof lets it in."""

@@ -392,8 +392,9 @@ class Round:
         paid = group.id not in self._choice.purse.over_quota and group.id not in self._choice.purse.over_budget
         if paid and (unspread := self._choice.spreading.waits(group)) is not None:
             return unspread
-        if self._choice.tries.tight[group.id]:
-            return next(iter(self._choice.tries.tight[group.id].values()))
+        doubt = self._choice.evaluation.doubt(group)
+        if doubt is not None:
+            return doubt
         if group.id in self._choice.purse.over_quota:
             return self._choice.purse.over_quota[group.id]
         if group.id in self._choice.purse.over_budget:
