@@ -88,6 +88,10 @@ class Accounts:
         """The ledgers with the room of everything taken that is placed after the pass."""
         return self._around.after
 
+    def state(self, name: str) -> str:
+        """The state of a cluster, which is `Lost` also where it counts as that because nobody hears of it."""
+        return "Lost" if name in self._silent else self._view.clusters[name].spec.state
+
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
         """The clusters that would take a group under its policy if they had room for it. For groups that ask the same it is the same tuple."""
         return self._around.may_enter(group, policy)

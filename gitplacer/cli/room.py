@@ -55,7 +55,6 @@ def command(
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
     from gitplacer.model.verdicts import OF_UNSPREAD
-    from gitplacer.relocation.silence import silent_clusters
     from gitplacer.room import as_asked, largest, read_catalogue, shop, stranded
 
     offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
@@ -63,8 +62,6 @@ def command(
         view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         say("counting what is left")
         tried = _tried(view, accounts, like, shapes, tolerate)
-        silent = silent_clusters(view.snapshot)
-        states = {name: "Lost" if name in silent else known.spec.state for name, known in view.clusters.items()}
         pods = [set_ for one in tried for set_ in (*one.others, one.pods)] if like or shapes else _pods(view)
         alike = list(dict.fromkeys(set_.shape for set_ in pods))
         clusters = tuple(
@@ -72,9 +69,10 @@ def command(
                 cluster=name,
                 stranded=stranded(accounts.after[name], alike),
                 largest=tuple(
-                    largest(accounts.after[name], one) if states[name] == "Active" else Largest(now=0) for one in tried
+                    largest(accounts.after[name], one) if accounts.state(name) == "Active" else Largest(now=0)
+                    for one in tried
                 ),
-                state=states[name],
+                state=accounts.state(name),
                 queues=accounts.queues(name),
             )
             for name in accounts.after.names
