@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gitplacer.placement.preemption import SETS, TRIALS, Displaceable, Site, least_harm
 from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.test_relocation import approval
 
 LOW = policy("low", "select: {namespaces: [low]}\nprecedence: 1\npriority: -1\npreemptible: true")
 HIGH = policy("high", "select: {namespaces: [high]}\nprecedence: 1\npriority: 5\npreempts: LowerPriority")
@@ -179,6 +180,30 @@ def test_a_group_that_was_sent_away_goes_elsewhere_at_once_if_there_is_room() ->
     seen(story, "a")  # its removal, in a commit of its own, was the last change of a
     done = story.run()
     assert outcome(done) == {"high/llm": "Place a Fits", "low/one": "Keep b Kept"}
+
+
+def test_who_is_nowhere_is_not_told_of_a_cluster_that_he_left_it_lately() -> None:
+    """He would be taken back there, if there were room."""
+    order = "placement: {type: Ordered, order: [{names: [a]}, {names: [b]}]}"
+    story = Story.of(
+        cluster("a"), cluster("b"), policy("low", f"select: {{namespaces: [low]}}\npriority: -1\npreemptible: true\n{order}"),
+        policy("high", "select: {namespaces: [high]}\npriority: 5\npreempts: LowerPriority\nclusters: {names: [b]}"),
+        policy("on-a", "select: {namespaces: [mid]}\nclusters: {names: [a]}"),
+        service("low", "one", 2), capacity=snapshot("a", ROOM) | snapshot("b", ROOM),
+    )  # fmt: skip
+    story.run()
+    story.now += timedelta(minutes=10)
+    seen(story, "a", pods("low/one", 2))
+    story.source |= approval("low/one", "Move", "b")
+    story.run()
+    story.now += timedelta(minutes=10)
+    seen(story, "a")
+    seen(story, "b", pods("low/one", 2))
+    del story.source["approvals/yes.yaml"]
+    story.source |= service("mid", "app", 4) | service("high", "llm", 4)
+    made = decisions(story.run())["low/one"]
+    assert (made.action, made.after) == ("Preempt", ())
+    assert {c.cluster: str(c.finding.code) for c in made.candidates}["a"] == "InsufficientCapacity"
 
 
 @pytest.mark.parametrize(

@@ -270,8 +270,8 @@ class Evaluation:
         return Finding(code=Reason.FITS) if tight is None else left_out(tight)
 
     def _left_lately(self, group: Group, name: str) -> Finding | None:
-        """Why a group does not go to a cluster by itself for a while."""
-        record = self._pass.records.get(group.id)
+        """Why a group does not go to a cluster by itself for a while. One that is nowhere goes back to any that takes it."""
+        record = self._pass.records.get(group.id) if self._occupancy.placements.get(group.id) else None
         left = record is not None and record.moves and name in left_before(record, self._pass.snapshot)
         return Finding(code=Reason.LEFT_BEFORE) if left else None
 
