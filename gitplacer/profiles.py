@@ -58,6 +58,7 @@ class ClusterProfile:
     runtime_classes: tuple[DeclaredRuntimeClass, ...] | None = None
     gang_scheduler: str | None = None
     slice_topology: str = ""
+    extended_resource_toleration: bool = False
     gateway_api: bool | None = None
     cert_manager: bool | None = None
     sealing_key: str | None = None
@@ -78,6 +79,10 @@ class ClusterProfile:
             runtime_classes=_first(written.runtime_classes, found.runtime_classes),
             gang_scheduler=_first(written.gang_scheduler, found.gang_scheduler),
             slice_topology=_first(written.slice_topology, found.slice_topology) or "",
+            extended_resource_toleration=_first(
+                written.extended_resource_toleration, found.extended_resource_toleration
+            )
+            or False,
             gateway_api=_first(written.gateway_api, None if serves is None else GATEWAY_API in serves),
             cert_manager=_first(written.cert_manager, None if serves is None else CERT_MANAGER in serves),
             sealing_key=written.sealing_key,
@@ -156,6 +161,7 @@ class ClusterProfile:
             runtime_classes=self._runtime_classes,
             counts_replicas=not self._before(_INDEXING.since) and not self._gated_off(_INDEXING),
             container_limits=kept if any(item.refuses for item in kept) else (),
+            tolerates_extended=self.extended_resource_toleration,
         )
 
     @cached_property

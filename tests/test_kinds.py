@@ -192,6 +192,7 @@ spec:
     storageClasses: [{name: local, default: true, zones: [us-west-2d], nodeAffinity: [{matchLabels: {disk: fast}}]}]
     gangScheduler: scheduler-plugins
     sliceTopology: cloud.google.com/gke-nodepool
+    extendedResourceToleration: true
     present: [{apiGroup: "", kind: Secret, namespace: rayjob1, name: hf-token}]
     gatewayAPI: true
     certManager: false
@@ -452,6 +453,7 @@ kuberay:
   watchNamespaces: [rayjob1]
   deletesFinishedJobs: true
 limitRanges: [{namespace: rayjob1, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}, min: {cpu: 10m}, max: {cpu: "8", nvidia.com/gpu: "0"}}]
+extendedResourceToleration: true
 runtimeClasses:
 - name: gvisor
   overhead: {cpu: 250m}

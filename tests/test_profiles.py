@@ -473,6 +473,7 @@ EQUIPMENT: dict[str, st.SearchStrategy[Any]] = {
     "kuberay": st.none() | KUBERAYS,
     "limit_ranges": st.none() | st.just(()) | st.just((LimitRange(namespace="a"),)),
     "gang_scheduler": st.none() | st.sampled_from(["none", "kai"]),
+    "extended_resource_toleration": st.none() | st.booleans(),
 }
 
 
@@ -680,6 +681,33 @@ def test_a_pod_with_a_runtime_class_goes_where_there_is_one() -> None:
     done = story.run()
     assert decisions(done)["web/safe"].after == ("b",)
     assert verdicts(done, "web/safe") == {"a": "there is no RuntimeClass gvisor"}
+
+
+GPU_NODE = "n1 8 32Gi 1 | , taints: [{key: nvidia.com/gpu, value: present}]"
+
+
+@pytest.mark.parametrize(
+    ("profile", "more", "after"),
+    [
+        ("{}", "", ()),
+        ("{extendedResourceToleration: true}", "", ("a",)),
+        ("{}", "extendedResourceToleration: true\n", ("a",)),
+        ("{extendedResourceToleration: false}", "extendedResourceToleration: true\n", ()),
+    ],
+)
+def test_pods_tolerate_the_taint_of_their_devices_where_the_api_server_adds_it(
+    profile: str, more: str, after: tuple[str, ...]
+) -> None:
+    """The manifest is deployed as it is: the toleration is written by the API server of the cluster."""
+    pod = {
+        "workloads/web/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: gpu, namespace: web}\n"
+        "spec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, nvidia.com/gpu: 1}}}]}\n"
+    }
+    story = Story.of(cluster("a", profile=profile), ANYWHERE, pod, capacity=snapshot("a", GPU_NODE, more=more))
+    done = story.run()
+    assert decisions(done)["web/gpu"].after == after
+    if after:
+        assert done.tree.read("clusters/a/workloads/web/gpu/pod.yaml") == pod["workloads/web/pod.yaml"].encode()
 
 
 def test_a_feature_gate_that_is_off_keeps_an_app_away() -> None:

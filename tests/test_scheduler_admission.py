@@ -119,6 +119,42 @@ def test_a_runtime_class_costs_and_chooses_nodes_and_has_to_be_there() -> None:
     assert said([a_pod("p", runtimeClassName="kata", overhead={"cpu": "2"})], able, kata) == "No RuntimeClassConflict"
 
 
+@pytest.mark.parametrize(
+    ("answer", "kubelet", "resources", "taint"),
+    [
+        ("Fits", "v1.31.4-gke.1183000", "{limits: {nvidia.com/gpu: 1}}", "nvidia.com/gpu"),
+        ("Fits", "v1.31.4-eks-aeac579", "{limits: {nvidia.com/gpu: 1}}", "nvidia.com/gpu"),
+        (
+            "Fits",
+            "v1.31.4-gke.1183000",
+            "{limits: {nvidia.com/gpu: 0}}",
+            "nvidia.com/gpu",
+        ),  # none of it is asked for too
+        ("No UntoleratedTaint", "v1.31.4", "{limits: {nvidia.com/gpu: 1}}", "nvidia.com/gpu"),
+        ("No UntoleratedTaint", "v1.31.4-gke.1183000", "{limits: {nvidia.com/gpu: 1}}", "pool"),
+        ("No UntoleratedTaint", "v1.31.4-gke.1183000", "{requests: {cpu: 1}}", "nvidia.com/gpu"),
+        ("No UntoleratedTaint", "v1.31.4-gke.1183000", "{requests: {cpu: 1}}", "cpu"),  # cpu is no extended resource
+    ],
+)
+def test_where_an_admission_plugin_is_on_pods_tolerate_the_taint_of_their_devices(
+    answer: str, kubelet: str, resources: str, taint: str
+) -> None:
+    gpu = machine("g")
+    gpu["spec"] = {"taints": [{"key": taint, "value": "present", "effect": "NoSchedule"}]}
+    gpu["status"]["nodeInfo"] = {"kubeletVersion": kubelet}
+    gpu["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+    assert said([asking(resources)], gpu) == answer
+
+
+def test_a_toleration_of_devices_is_not_one_of_pods_that_are_to_go() -> None:
+    """The plug-in writes the effect NoSchedule, so a taint that evicts is as good as ever."""
+    gpu = machine("g")
+    gpu["spec"] = {"taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"}]}
+    gpu["status"]["nodeInfo"] = {"kubeletVersion": "v1.31.4-gke.1183000"}
+    gpu["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+    assert said([asking("{limits: {nvidia.com/gpu: 1}}")], gpu) == "No UntoleratedTaint"
+
+
 def test_a_namespace_that_the_dump_lacks_will_have_its_name() -> None:
     """The API server labels it so when it is made, and a pod that runs can keep others away by that."""
     alone = {

@@ -31,6 +31,7 @@ from gitplacer.observing.placed import Placed
 from gitplacer.observing.pods import RAY_CLUSTER, Recall, owner_of, read_pod
 from gitplacer.observing.queues import queues
 from gitplacer.observing.states import State, state_of
+from gitplacer.scheduler.admission import tolerates_extended
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -225,6 +226,7 @@ def _read_nodes_and_pods(look: Look, seen: Seen) -> None:
             seen.nodes.clear()
             continue
         seen.nodes += map(read_seen, page)
+        seen.tolerates_extended |= tolerates_extended(page)
     for page in _needed(look.pages(resources.NAMESPACES)):
         if isinstance(page, Again):
             seen.namespaces.clear()
@@ -256,6 +258,7 @@ def _read_equipment(
     fields: dict[str, Any] = {"serves": equipment.served(groups)}
     settings, scheduler = kuberay.agreed([_configured(look, operator) for operator in operators])
     fields |= {"kuberay": settings, "gang_scheduler": scheduler}
+    fields["extended_resource_toleration"] = True if seen.tolerates_extended else None
     readers: tuple[tuple[str, Resource, Callable[[list[dict[str, Any]]], Any]], ...] = (
         ("limit_ranges", resources.LIMIT_RANGES, equipment.limit_ranges),
         ("runtime_classes", resources.RUNTIME_CLASSES, equipment.runtime_classes),

@@ -162,6 +162,10 @@ class Equipment(Model):
     slice_topology: LabelKey | None = None
     """The label of nodes whose values are the domains of slices: all hosts of a multi-host replica go to one. Absent means
     `cloud.google.com/gke-nodepool` for TPUs, and that the hosts of other replicas may be anywhere."""
+    extended_resource_toleration: Boolean | None = None
+    """Whether its API server lets pods onto nodes with a taint (NoSchedule) that is called like an extended resource they ask for, such
+    as `nvidia.com/gpu` or `google.com/tpu`: it runs the admission plug-in ExtendedResourceToleration, as GKE and EKS do, and adds
+    the toleration. Absent means that it does not."""
     present: tuple[PresentObject, ...] | None = None
     """Objects that are there without being in the source, such as a Secret made by hand."""
 

@@ -43,7 +43,7 @@ class Seen:
     What was seen. `states` are those of objects that records name, `owners` the controllers of objects that are no pods. `joined` are
     objects of groups that records tell without naming them.
     `equipment` has fields of a CapacitySnapshot as they are; what nobody looked at is not among them. `asked` are further rules by
-    which pods of others are listed.
+    which pods of others are listed. `tolerates_extended`: nodes show that pods get tolerations for the devices they ask for.
     """
 
     nodes: list[NodeSeen] = field(default_factory=list)
@@ -56,6 +56,7 @@ class Seen:
     volumes: tuple[BoundVolume, ...] = ()
     node_groups: tuple[NodeGroup, ...] = ()
     asked: tuple[PodTerm, ...] = ()
+    tolerates_extended: bool = False
     equipment: dict[str, Any] = field(default_factory=dict)
 
 

@@ -12,6 +12,7 @@ kubernetes.io/docs/concepts/policy.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,8 @@ _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-cri
 """The API server makes these two."""
 _MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 """Of these, a quota wants every container to say how much."""
+_PLUGIN_IS_ON = re.compile(r"-(gke\.|eks-)")
+"""In the version of a kubelet that GKE or EKS has built. Both run the admission plug-in ExtendedResourceToleration."""
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
@@ -70,11 +73,15 @@ class Rules:
     priorities: Mapping[str, int] | None
     default_priority: tuple[str, int]
     quotas: Mapping[str, tuple[Quota, ...]]
+    tolerates_extended: bool = False
 
     def around(self, namespace: str) -> Surroundings:
         """What pods of a namespace meet that changes what they ask for."""
-        defaults = container_defaults(self._of_containers(namespace))
-        return Surroundings(container_defaults=defaults, runtime_classes=self.runtime_classes or ())
+        return Surroundings(
+            container_defaults=container_defaults(self._of_containers(namespace)),
+            runtime_classes=self.runtime_classes or (),
+            tolerates_extended=self.tolerates_extended,
+        )
 
     def _of_containers(self, namespace: str) -> Iterator[Limit]:
         return (item for item in self.limits.get(namespace, ()) if item.of == "Container")
@@ -251,12 +258,23 @@ def _best_effort(role: Role) -> bool:
 # -- how they are read --------------------------------------------------------------------------------------------
 
 
+def tolerates_extended(nodes: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether one of these nodes shows that its API server gives pods tolerations for the extended resources they ask for."""
+    versions = (cursor_of(node).mapping("status").mapping("nodeInfo").text("kubeletVersion") for node in nodes)
+    return any(_PLUGIN_IS_ON.search(version) for version in versions)
+
+
 def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
-    """What a cluster's LimitRanges, RuntimeClasses, PriorityClasses and ResourceQuotas say."""
+    """
+    What a cluster's LimitRanges, RuntimeClasses, PriorityClasses and ResourceQuotas say, and its nodes of the plug-ins of its API server.
+    """
     by_kind: dict[str, list[Cursor]] = {kind: [] for kind in KINDS}
+    nodes: list[Mapping[str, Any]] = []
     for value in objects:
         kind = value.get("kind")
-        if isinstance(kind, str) and kind in by_kind:
+        if kind == "Node":
+            nodes.append(value)
+        elif isinstance(kind, str) and kind in by_kind:
             by_kind[kind].append(cursor_of(value))
     limits: dict[str, list[Limit]] = defaultdict(list)
     for root in by_kind["LimitRange"]:
@@ -274,6 +292,7 @@ def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
         priorities=priorities or None,
         default_priority=(name, priorities.get(name, 0)),
         quotas={namespace: tuple(found) for namespace, found in quotas.items()},
+        tolerates_extended=tolerates_extended(nodes),
     )
 
 

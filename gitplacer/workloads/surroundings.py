@@ -2,8 +2,9 @@
 What a cluster adds to pods beyond what their manifests say.
 
 KubeRay's operator can be told to leave its init container out or to add sidecars; a LimitRange fills in requests, and bounds them;
-a RuntimeClass costs overhead and chooses nodes; a claim's devices are counted in a template of its own. Sizing is a function of a
-manifest and of these. Where nobody has said anything, they are what KubeRay and Kubernetes do out of the box.
+a RuntimeClass costs overhead and chooses nodes; an admission plug-in lets pods onto the nodes of their devices; a claim's
+devices are counted in a template of its own. Sizing is a function of a manifest and of these. Where nobody has said anything, they are
+what KubeRay and Kubernetes do out of the box.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Surroundings:
     `container_limits` what each of them gives to containers and wants of them, () where none refuses any. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
+    `tolerates_extended`: pods get a toleration of the taint that is called like an extended resource they ask for.
     """
 
     kuberay: tuple[int, ...] = ()
@@ -62,6 +64,7 @@ class Surroundings:
     zero_downtime: bool = True
     container_defaults: Resources = NOTHING
     runtime_classes: tuple[RuntimeClass, ...] = ()
+    tolerates_extended: bool = False
     claims: tuple[tuple[str, Resources], ...] | None = None
     counts_replicas: bool = True
     container_limits: tuple[ContainerLimits, ...] = ()
