@@ -950,6 +950,21 @@ def test_the_spec_around_a_ray_cluster_has_fields_of_its_own(kind: str, field: s
     assert codes(value) == ["UnknownRayField"]
 
 
-def test_fields_of_v1alpha1_are_another_matter() -> None:
-    value = nested("RayCluster", cluster("nobodyKnows: 1"), "v1alpha1")
-    assert "UnknownRayField" not in codes(value)
+@pytest.mark.parametrize(
+    ("kind", "change", "meant"),
+    [
+        ("RayJob", {"runtimeEnv": "e30="}, "runtimeEnvYAML"),  # of KubeRay before 1.0, base64
+        ("RayService", {"serveConfig": {"importPath": "a.b"}}, "serveConfigV2"),
+        ("RayCluster", {"rayVersions": "2.9.0"}, "rayVersion"),
+    ],
+)
+def test_a_field_that_v1alpha1_has_no_more_is_named_too(kind: str, change: dict[str, Any], meant: str) -> None:
+    value = nested(kind, cluster(), "v1alpha1")
+    value["spec"] |= change
+    [problem] = (p for p in found(value) if p.code == "UnknownRayField")
+    assert problem.hint == f'did you mean "{meant}"?'
+
+
+def test_the_replicas_that_a_head_of_v1alpha1_once_had_cost_nothing() -> None:
+    assert "UnknownRayField" not in codes(nested("RayCluster", cluster("headGroupSpec: {replicas: 1}"), "v1alpha1"))
+    assert "UnknownRayField" in codes(nested("RayCluster", cluster("workerGroupSpecs: [{replica: 1}]"), "v1alpha1"))

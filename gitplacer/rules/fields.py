@@ -2,7 +2,8 @@
 Fields that no Ray kind has, such as `replica` or `numOfHost`: the API server drops them without a word.
 
 The fields are those of KubeRay 1.7. A newer operator may know more, so this is a warning, and an object may allow it.
-Where the source holds KubeRay's CRDs, these say more.
+Where the source holds KubeRay's CRDs, these say more. Of an object of `ray.io/v1alpha1` this tells what no version has, such as the
+`runtimeEnv` of old RayJobs; what only v1 has is another rule's matter.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.workloads import rayfields
 
 _RESOURCES = ("claims", "limits", "requests")
+_OLD_HEAD = frozenset({"replicas"})
+"""In v1alpha1 a head once had replicas, always 1. They are dropped too, and nothing is lost with them."""
 
 
 def unknown_fields(manifest: RayManifest) -> None:
     """Of the specs and their parts that have fields of their own, and of what containers ask for."""
-    if not manifest.v1:
+    if not manifest.v1 and manifest.root.text("apiVersion") != "ray.io/v1alpha1":
         return
     if manifest.kind == "RayService":
         _tell_unknown(manifest.spec, rayfields.SERVICE)
@@ -30,7 +33,7 @@ def unknown_fields(manifest: RayManifest) -> None:
     _tell_unknown(manifest.cluster, rayfields.CLUSTER)
     if manifest.cluster.has("autoscalerOptions"):
         _tell_unknown(manifest.cluster.mapping("autoscalerOptions"), rayfields.AUTOSCALER)
-    _tell_unknown(manifest.head, rayfields.HEAD)
+    _tell_unknown(manifest.head, rayfields.HEAD if manifest.v1 else rayfields.HEAD.keys() | _OLD_HEAD)
     for group in manifest.groups:
         _tell_unknown(group, rayfields.GROUP)
     for part in (manifest.head, *manifest.groups):
