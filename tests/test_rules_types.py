@@ -189,3 +189,30 @@ RIGHT = [
 @pytest.mark.parametrize(("kind", "path", "written"), RIGHT)
 def test_what_the_api_server_takes_is_not_told(kind: str, path: str, written: Any) -> None:
     assert found(put(sound(kind), path, written)) == []
+
+
+# What ConfigMaps and Secrets hold
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        ("ConfigMap", "data: {port: 8000, name: a}", ["data.port is a number, not text"]),
+        ("ConfigMap", "data: {debug: true, level: 1.5}", ["data.debug is true or false, not text", "data.level is a number, not text"]),
+        ("ConfigMap", "data: {app.yaml: {replicas: 1}}", ["data.app.yaml is a mapping, not text"]),
+        ("ConfigMap", "data: [a]", ["data is a list, not a mapping"]),
+        ("ConfigMap", "binaryData: {a: 1}", ["binaryData.a is a number, not text"]),
+        ("Secret", "stringData: {pin: 1234}", ["stringData.pin is a number, not text"]),
+        ("ConfigMap", 'data: {port: "8000", none: null, empty: ""}', []),
+        ("ConfigMap", "stringData: {pin: 1234}", []),  # a field of Secrets
+        ("ConfigMap", "{}", []),
+    ],
+)  # fmt: skip
+def test_what_a_config_map_or_a_secret_holds_is_text(kind: str, fields: str, said: list[str]) -> None:
+    value = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}, **yaml.safe_load(fields)}
+    assert [problem.message for problem in found(value)] == said
+
+
+def test_a_kind_of_the_same_name_in_another_group_holds_what_it_likes() -> None:
+    value = {"apiVersion": "example.com/v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": 1}}
+    assert found(value) == []

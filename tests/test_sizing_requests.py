@@ -359,6 +359,57 @@ def test_what_does_not_narrow_where_a_pod_may_run_needs_no_word(spec: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        (
+            "env",
+            [{"name": "A", "value": "x"}, {"name": "PORT", "value": 8000}],
+            "env[1].value is a number, not text",
+        ),
+        ("env", [{"name": "DEBUG", "value": True}], "env[0].value is true or false, not text"),
+        ("args", ["--port", 8000], "args[1] is a number, not text"),
+        ("args", "python serve.py", "args is text, not a list"),
+        ("command", ["sleep", 10.5], "command[1] is a number, not text"),
+    ],
+)
+def test_words_of_a_container_are_texts(field: str, value: Any, said: str) -> None:
+    """The API server refuses the object, or KubeRay's schema does."""
+    for key in ("containers", "initContainers"):
+        spec = {"containers": [{"name": "c"}], key: [{"name": "c", field: value}]}
+        (problem,) = read(pod(**spec))[1]
+        assert (problem.code, problem.message) == ("WrongType", f"spec.{key}[0].{said}")
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_what_a_template_is_marked_with_is_text(field: str) -> None:
+    template = {"metadata": {field: {"example.com/volumes": True}}, "spec": {"containers": [{"name": "c"}]}}
+    spec = {"template": template, "replicas": 1}
+    value = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    (problem,) = read(value)[1]
+    assert problem.message.startswith(f"spec.template.metadata.{field}.example.com/volumes is true")
+    template["metadata"][field] = {"example.com/volumes": "true"}
+    assert read(value)[1] == []
+
+
+def test_annotations_of_a_pod_itself_are_told_with_the_rest_of_its_metadata() -> None:
+    value = pod(containers=[{"name": "c"}])
+    value["metadata"]["annotations"] = {"example.com/volumes": True}
+    assert read(value)[1] == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"env": [{"name": "A"}, {"name": "B", "value": None}, {"name": "C", "value": ""}]},
+        {"command": None, "args": []},
+        {"command": ["a"], "args": ["1", ""]},
+    ],
+)
+def test_words_that_are_missing_or_empty_are_no_problem(fields: dict[str, Any]) -> None:
+    assert read(pod(containers=[{"name": "c", **fields}]))[1] == []
+
+
+@pytest.mark.parametrize(
     ("resources", "warned"),
     [
         ({"requests": {"memory": "4096m"}}, True),

@@ -128,6 +128,29 @@ class Cursor:
                 self._wrong_type((*self.path, key, name), item, "text")
         return found
 
+    def check_text(self, key: str | int, value: Any, *at: str, hint: str = "") -> None:
+        """
+        Tells where a value that is at the key, below `at`, is no text; null is none. What it is instead is not shown: it may be a
+        password of digits.
+        """
+        if value is not None and not isinstance(value, str):
+            path = (*self.path, *at, key)
+            sort = (
+                "a number" if _is_number(value) else "true or false" if isinstance(value, bool) else _described(value)
+            )
+            hint = _QUOTE if isinstance(value, (bool, int, float)) else hint
+            self._report("WrongType", f"{dotted(path)} is {sort}, not text", hint, path, value, Severity.ERROR)
+
+    def check_texts(self, key: str, *, hint: str = "") -> None:
+        """The same of what the mapping at the key holds."""
+        for name, value in self._mapping(key).items():
+            self.check_text(name, value, key, hint=hint)
+
+    def check_words(self, key: str) -> None:
+        """The same of the items of the list at the key."""
+        for index, value in enumerate(self._list(key)):
+            self.check_text(index, value, key)
+
     def quantity(self, resource: str, key: str) -> int | None:
         """The quantity at the key, in the grain of `model.quantity.amount`."""
         value = self.value.get(key)
@@ -201,11 +224,15 @@ def dotted(path: Path) -> str:
     return shown.removeprefix(".")
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _described(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if _is_number(value):
         return f"the number {value}"
     return "text" if isinstance(value, str) else "a list" if isinstance(value, list) else "a mapping"

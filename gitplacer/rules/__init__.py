@@ -47,6 +47,7 @@ from gitplacer.rules.accounts import accounts
 from gitplacer.rules.anything import Anything, ObjectRule
 from gitplacer.rules.fluxvariables import SUBSTITUTE, variables
 from gitplacer.rules.manifest import RAY_KINDS, RayManifest, Rule
+from gitplacer.rules.texts import FIELDS, texts
 from gitplacer.workloads.facts import Reference
 
 __all__ = ["FAMILIES", "OBJECT_FAMILIES", "OF_STRANGERS", "ONLY_FLUX", "check", "check_of_strangers"]
@@ -108,6 +109,10 @@ def check(document: Document) -> list[Problem]:
     found = list(_about_variables(document))
     value = document.value
     kind = value.get("kind")
+    if isinstance(kind, str) and kind in FIELDS and value.get("apiVersion") == "v1":
+        root = document.cursor()
+        texts(root)
+        return sorted({*found, *root.problems.told()})
     if not isinstance(kind, str) or kind not in RAY_KINDS or not str(value.get("apiVersion")).startswith("ray.io/"):
         return found
     manifest = RayManifest.of(document.cursor())

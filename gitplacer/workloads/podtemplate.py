@@ -111,8 +111,9 @@ def _report_metadata(metadata: Cursor, labels: Mapping[str, str]) -> None:
             if not is_label_key(key):
                 at.report("InvalidLabel", f'"{key[:100]}" is no key of a label', KEY_HINT, key=key)
     if metadata.has("annotations"):
+        metadata.check_texts("annotations")
         at = metadata.mapping("annotations")
-        for key in metadata.labels("annotations"):
+        for key in at.value:
             if not is_label_key(key.lower()):
                 at.report("InvalidLabel", f'"{key[:100]}" is no key of an annotation', KEY_HINT, key=key)
 
@@ -126,6 +127,7 @@ def read_spec(
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
     inits = spec.items("initContainers")
     _report_not_counted(spec)
+    _check_words([*inits, *containers])
     runtime = around.runtime_class(spec.text("runtimeClassName"))
     claims = tuple(_claims(spec, around)) if spec.has("resourceClaims") else ()
     ask = _ask(spec, containers, inits, injected, around, runtime)
@@ -285,11 +287,13 @@ def named(cursor: Cursor, kind: str, key: str = "name", *, api_group: str = "") 
 
 
 def env_needs(container: Cursor) -> Iterator[Reference]:
-    """ConfigMaps and Secrets behind `env` and `envFrom`."""
+    """ConfigMaps and Secrets behind `env` and `envFrom`. A value that is no text is told."""
     if container.has("env"):
         for variable in container.items("env"):
             if variable.has("valueFrom"):
                 yield from value_needs(variable)
+            elif variable.has("value"):
+                variable.check_text("value", variable.value["value"])
     if container.has("envFrom"):
         for source in container.items("envFrom"):
             yield from named(source.mapping("configMapRef"), "ConfigMap")
@@ -301,6 +305,14 @@ def value_needs(variable: Cursor) -> Iterator[Reference]:
     source = variable.mapping("valueFrom")
     yield from named(source.mapping("configMapKeyRef"), "ConfigMap")
     yield from named(source.mapping("secretKeyRef"), "Secret")
+
+
+def _check_words(containers: list[Cursor]) -> None:
+    """The words of a command are texts: the API server refuses `args: [--port, 8000]`."""
+    for container in containers:
+        for key in ("command", "args"):
+            if container.has(key):
+                container.check_words(key)
 
 
 def _needs(spec: Cursor, containers: list[Cursor]) -> Iterator[Reference]:
