@@ -148,6 +148,24 @@ REFUSED = [
         for name in ("num-cpus", "num-gpus", "memory", "resources")
     ),
     ("workerGroupSpecs: [{groupName: gpu_group}]", "InvalidWorkerGroupName", "its pods are named after it"),
+    # Volumes
+    (HEAD_MOUNT.format("{name: models, mountPath: /m}"), "UnknownVolume", "no volume models"),
+    (
+        "headGroupSpec: {template: {spec: {volumes: [{name: logs, emptyDir: {}}], containers: [{volumeMounts: [{name: log, mountPath: /m}]}]}}}",
+        "UnknownVolume",
+        "no volume log",
+    ),
+    (
+        "workerGroupSpecs: [{template: {spec: {initContainers: [{name: a, volumeMounts: [{name: models, mountPath: /m}]}]}}}]",
+        "UnknownVolume",
+        "no volume models",
+    ),
+    (HEAD_MOUNT.format("{name: ray-logs, mountPath: /tmp/ray}"), "UnknownVolume", "no volume ray-logs"),
+    (
+        "{enableInTreeAutoscaling: true, autoscalerOptions: {volumeMounts: [{name: models, mountPath: /m}]}}",
+        "UnknownVolume",
+        "no volume models",
+    ),
     # Autoscaling
     (f"{{{V2}, {v2_by_variable()}}}", "ContradictoryAutoscaler", "is said twice"),
     (f"{{{V2}, {v2_by_variable(repr('0'))}}}", "ContradictoryAutoscaler", "is said twice"),
@@ -191,7 +209,7 @@ REFUSED = [
     (f"{{{ROCKSDB}, {head_env('{name: RAY_gcs_storage, value: rocksdb}')}}}", "ManagedByKubeRay", "RAY_gcs_storage is set"),
     (f"{{{ROCKSDB}, {head_env('{name: RAY_gcs_storage_path, value: /x}')}}}", "ManagedByKubeRay", "RAY_gcs_storage_path is"),
     (f"{{{ROCKSDB}, {HEAD_MOUNT.format('{name: gcs-storage, mountPath: /x}')}}}", "ManagedByKubeRay", "at /data/gcs itself"),
-    (f"{{{ROCKSDB}, {HEAD_MOUNT.format('{name: x, mountPath: /data/gcs}')}}}", "ManagedByKubeRay", "at /data/gcs itself"),
+    (f"{{{ROCKSDB}, {HEAD_MOUNT.format('{name: shared-mem, mountPath: /data/gcs}')}}}", "ManagedByKubeRay", "at /data/gcs itself"),
     (
         f"{{{ROCKSDB}, headGroupSpec: {{template: {{spec: {{volumes: [{{name: gcs-storage, emptyDir: {{}}}}]}}}}}}}}",
         "ManagedByKubeRay",
@@ -234,7 +252,7 @@ REFUSED = [
     *(
         (f"{{{TLS}, {place.format(mount)}}}", "ManagedByKubeRay", "mounts a volume ray-tls at /etc/ray/tls itself")
         for place in (HEAD_MOUNT, WORKER_ENV.replace("env", "volumeMounts"), "autoscalerOptions: {{volumeMounts: [{0}]}}")
-        for mount in ("{name: ray-tls, mountPath: /x}", "{name: x, mountPath: /etc/ray/tls}")
+        for mount in ("{name: ray-tls, mountPath: /x}", "{name: shared-mem, mountPath: /etc/ray/tls}")
     ),
     # History server
     ("historyServerOptions: {}", "InvalidHistoryServerOptions", "collectorOptions is missing"),
@@ -316,6 +334,12 @@ ACCEPTED = [
     "headGroupSpec: {resources: {}, rayStartParams: {num-cpus: '1'}}",
     "workerGroupSpecs: [{resources: {GPU: '1'}}]",
     "workerGroupSpecs: [{groupName: GPU.2}]",
+    # Volumes that the pod has, or that KubeRay gives it
+    "headGroupSpec: {template: {spec: {volumes: [{name: m, emptyDir: {}}], containers: [{volumeMounts: [{name: m, mountPath: /m}]}]}}}",
+    HEAD_MOUNT.format("{name: shared-mem, mountPath: /dev/shm}"),
+    f"{{enableInTreeAutoscaling: true, {HEAD_MOUNT.format('{name: ray-logs, mountPath: /logs}')}}}",
+    "{enableInTreeAutoscaling: true, autoscalerOptions: {volumeMounts: [{name: ray-logs, mountPath: /logs}]}}",
+    "autoscalerOptions: {volumeMounts: [{name: models, mountPath: /m}]}",  # no autoscaler, no container
     "autoscalerOptions: {version: v2}",
     *(f"autoscalerOptions: {{version: v1, upscalingMode: {mode}}}" for mode in ("Default", "Aggressive", "Conservative")),
     f"{{{V2}, headGroupSpec: {{template: {{spec: {{restartPolicy: Never}}}}}}}}",
@@ -346,7 +370,7 @@ ACCEPTED = [
     TLS,
     f"{{tlsOptions: {{enabled: false}}, {head_env('{name: RAY_USE_TLS, value: x}')}}}",
     head_env("{name: RAY_USE_TLS, value: '1'}"),
-    f"{{{TLS}, {HEAD_MOUNT.format('{name: x, mountPath: /etc/ray/tls/more}')}}}",
+    f"{{{TLS}, {HEAD_MOUNT.format('{name: shared-mem, mountPath: /etc/ray/tls/more}')}}}",
     # Only the first container is Ray's.
     f"{{{TLS}, headGroupSpec: {{template: {{spec: {{containers: [{{}}, {{name: x, image: x, env: [{{name: RAY_USE_TLS}}]}}]}}}}}}}}",
     history("STORAGE_BACKEND=LOCALTEST"),
@@ -806,6 +830,7 @@ def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can
     assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {
         "InvalidWorkerGroupName",
         "MissingCollectorImage",
+        "UnknownVolume",
     }
 
 

@@ -28,7 +28,7 @@ from gitplacer.rules.sops import is_sops
 from gitplacer.rules.timezones import TIME_ZONES
 
 MODULES = (rayjob, deletion, rayservice, raycronjob, upgrades, managedby, kueue)
-OURS = {*rayjobs.CODES, *gitops.CODES, "MissingField", "InvalidValue", "InvalidRestartPolicy"}
+OURS = {*rayjobs.CODES, *gitops.CODES, "MissingField", "InvalidValue", "InvalidRestartPolicy", "UnknownVolume"}
 
 POD = {
     "spec": {"containers": [{"name": "ray", "image": "rayproject/ray:2.52.0", "resources": {"requests": {"cpu": "1"}}}]}
@@ -207,6 +207,13 @@ submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}
 submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray}]}}
 
 submitterPodTemplate: {spec: {restartPolicy: OnFailure, containers: [{name: submitter, image: ray}]}}
+
+# a volume that the submitter does not have
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray, volumeMounts: [{name: shared-mem, mountPath: /a}]}]}}
+=> UnknownVolume: name: shared-mem
+
+submissionMode: HTTPMode
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray, volumeMounts: [{name: code, mountPath: /a}]}]}}
 
 submissionMode: HTTPMode
 submitterPodTemplate: {spec: {containers: [{name: submitter, image: ray}]}}

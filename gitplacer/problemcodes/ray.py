@@ -99,6 +99,14 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "UnknownVolume": Code(
+        "A container mounts a volume that its pod does not have",
+        "The schema of a Ray object knows nothing of it, so the sync succeeds. The API server refuses each pod that KubeRay makes of the "
+        "template, and no pods appear.",
+        "Correct the name of the mount, or add the volume to `volumes` of the pod template. Where something in the cluster adds the volume "
+        "to pods, allow it.",
+        allowable=True,
+    ),
     "TPUTopologyMismatch": Code(
         "The hosts of a replica are not the hosts of one TPU slice",
         "The node selector asks for a slice with so many chips, and the hosts of one replica ask for more or fewer. With "
