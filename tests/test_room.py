@@ -651,3 +651,16 @@ def test_no_gang_fits_a_cluster_that_takes_nothing_new(tmp_path: Path, capfd: Ca
     assert f"2 of 2 free  none stranded; the cluster is {state}, and takes nothing new" in text
     told = json.loads(run(capfd, *asked, "--format", "json", repo).out)["clusters"]
     assert [(one["state"], one["largest"][0]["now"]) for one in told] == [(state, 0), ("Active", 2)]
+
+
+def test_devices_are_in_reach_of_pods_that_the_api_server_lets_onto_their_nodes(tmp_path: Path, capfd: Capture) -> None:
+    """On a cluster that adds tolerations for devices, and on one that does not."""
+    tainted = "n1 16 64Gi 2 | , taints: [{key: nvidia.com/gpu, value: present}]"
+    story = Story.of(
+        cluster("a", profile="{extendedResourceToleration: true}"), cluster("b"), ANYWHERE,
+        capacity={k: v for name in "ab" for k, v in snapshot(name, tainted).items()},
+    )  # fmt: skip
+    repo = make_repo(tmp_path, {**story.source, **{f"capacity/{k}": v for k, v in story.capacity.items()}})
+    asked = ("room", "--gang", "nvidia.com/gpu=1,cpu=1", "--now", NOW)
+    told = json.loads(run(capfd, *asked, "--format", "json", repo).out)["clusters"]
+    assert [(one["devices"][0]["stranded"], one["largest"][0]["now"]) for one in told] == [("0", 2), ("2", 0)]

@@ -55,7 +55,7 @@ def command(
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
     from gitplacer.model.verdicts import OF_UNSPREAD
-    from gitplacer.room import as_asked, largest, read_catalogue, shop, stranded
+    from gitplacer.room import as_asked, largest, let_in, read_catalogue, shop, stranded
 
     offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
     with looking(where, OF_UNSPREAD) as (looked, hydration, say):
@@ -63,13 +63,15 @@ def command(
         say("counting what is left")
         tried = _tried(view, accounts, like, shapes, tolerate)
         pods = [set_ for one in tried for set_ in (*one.others, one.pods)] if like or shapes else _pods(view)
-        alike = list(dict.fromkeys(set_.shape for set_ in pods))
+        profiles, alike = view.snapshot.profiles, list({set_.shape: set_ for set_ in pods}.values())
         clusters = tuple(
             ClusterRoom(
                 cluster=name,
-                stranded=stranded(accounts.after[name], alike),
+                stranded=stranded(accounts.after[name], [let_in(set_, profiles[name]).shape for set_ in alike]),
                 largest=tuple(
-                    largest(accounts.after[name], one) if accounts.state(name) == "Active" else Largest(now=0)
+                    largest(accounts.after[name], one.on(profiles[name]))
+                    if accounts.state(name) == "Active"
+                    else Largest(now=0)
                     for one in tried
                 ),
                 state=accounts.state(name),

@@ -7,7 +7,7 @@ planner's ledgers as they stand after a plan, for pods that somebody really runs
 
 from __future__ import annotations
 
-from gitplacer.room.asking import NotAGang, Tried, as_asked, in_use, like_group, written
+from gitplacer.room.asking import NotAGang, Tried, as_asked, in_use, let_in, like_group, written
 from gitplacer.room.catalogue import read_catalogue
 from gitplacer.room.largest import largest
 from gitplacer.room.shopping import shop
@@ -19,6 +19,7 @@ __all__ = [
     "as_asked",
     "in_use",
     "largest",
+    "let_in",
     "like_group",
     "read_catalogue",
     "shop",

@@ -18,6 +18,8 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.room import Asked
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.problems import nearest
+from gitplacer.profiles import ClusterProfile
+from gitplacer.workloads.surroundings import of_extended_resources
 
 MOST_SHAPES = 4
 """Shapes of pods in use that are tried where nobody asks for one."""
@@ -39,6 +41,12 @@ class Tried:
     like: str
     pods: PodSet
     others: Gang = ()
+
+    def on(self, profile: ClusterProfile) -> Tried:
+        """The gang as it is on a cluster of this profile."""
+        return replace(
+            self, pods=let_in(self.pods, profile), others=tuple(let_in(pods, profile) for pods in self.others)
+        )
 
     def gang(self, count: int) -> Gang:
         """The gang with so many pods of the role."""
@@ -83,6 +91,15 @@ def written(text: str, known: Iterable[str], tolerate: Sequence[str] = ()) -> Tr
         raise NotAGang("a gang has one pod at least", hint)
     tolerations = tuple(Toleration(key, "Exists") for key in tolerate)
     return Tried(text.strip(), PodSet("pod", count, PodShape(Resources(amounts), tolerations=tolerations)))
+
+
+def let_in(pods: PodSet, profile: ClusterProfile) -> PodSet:
+    """Pods with the tolerations for their devices that the API server of a cluster adds, if it does."""
+    if not profile.extended_resource_toleration:
+        return pods
+    own = pods.shape.tolerations
+    added = tuple(t for t in of_extended_resources(pods.shape.requests.keys()) if t not in own)
+    return replace(pods, shape=replace(pods.shape, tolerations=(*own, *added))) if added else pods
 
 
 def in_use(view: PlanView) -> list[Tried]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.model.labels import KEY_HINT, VALUE_HINT, Toleration, is_label_key, is_label_value
+from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
@@ -23,7 +23,7 @@ from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
-from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
+from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,8 @@ def read_spec(
         selector = {**dict(runtime.node_selector), **selector}
         tolerated += tuple(t for t in runtime.tolerations if t not in tolerated)
     if around.tolerates_extended:
-        tolerated += tuple(t for t in _of_extended_resources(ask) if t not in tolerated)
+        asked = {name for part in ask.parts for name in part.amounts}
+        tolerated += tuple(t for t in of_extended_resources(asked) if t not in tolerated)
     shape = PodShape(
         **ask.sizes(),
         node_selector=tuple(sorted(selector.items())),
@@ -146,16 +147,6 @@ def read_spec(
     )
     shape = bounded_pod(spec, len(containers) + len(inits), shape)
     return PodTemplate(shape, ask, labels, tuple(_needs(spec, [*inits, *containers])), claims, _named(spec))
-
-
-def _of_extended_resources(ask: PodAsk) -> Iterator[Toleration]:
-    """
-    The tolerations that the admission plug-in adds: one for each extended resource that a container asks for, be it none of it.
-    Source: plugin/pkg/admission/extendedresourcetoleration and IsExtendedResourceName of Kubernetes 1.34.
-    """
-    for name in sorted({name for part in ask.parts for name in part.amounts}):
-        if "/" in name and "kubernetes.io/" not in name and not name.startswith("requests."):
-            yield Toleration(name, "Exists", "", "NoSchedule")
 
 
 def _named(spec: Cursor) -> Named:

@@ -9,7 +9,7 @@ what KubeRay and Kubernetes do out of the box.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
@@ -87,3 +87,13 @@ class Surroundings:
 
 USUAL = Surroundings()
 """What is assumed where nothing is known of a cluster."""
+
+
+def of_extended_resources(asked: Collection[str]) -> Iterator[Toleration]:
+    """
+    The tolerations that the admission plug-in adds to a pod of which a container asks for these resources, be it none of one.
+    Source: plugin/pkg/admission/extendedresourcetoleration and IsExtendedResourceName of Kubernetes 1.34.
+    """
+    for name in sorted(asked):
+        if "/" in name and "kubernetes.io/" not in name and not name.startswith("requests."):
+            yield Toleration(name, "Exists", "", "NoSchedule")
