@@ -315,6 +315,18 @@ def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named
     assert [(p.code, p.severity, named in p.message) for p in problems] == [("NotCounted", Severity.WARNING, True)]
 
 
+@pytest.mark.parametrize("key", ["gpu-fraction", "gpu-memory"])
+def test_a_part_of_a_gpu_that_only_an_annotation_says_is_not_counted(key: str) -> None:
+    value = pod(containers=[{"name": "c"}])
+    value["metadata"]["annotations"] = {key: "0.5"}
+    (problem,) = read(value)[1]
+    assert (problem.code, problem.severity, f"annotation {key}" in problem.message) == (
+        "NotCounted",
+        Severity.WARNING,
+        True,
+    )
+
+
 def test_who_names_the_scheduler_that_is_there_anyway_is_judged_by_it() -> None:
     assert read(pod(containers=[{"name": "c"}], schedulerName="default-scheduler"))[1] == []
 

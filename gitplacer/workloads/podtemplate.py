@@ -39,6 +39,8 @@ class Injected:
     ports: NamedPorts = ()
 
 
+SHARES = ("gpu-fraction", "gpu-memory")
+"""Annotations of pods by which KAI Scheduler and Run:ai give them a part of a GPU, which no resource of theirs says."""
 DEFAULT_SCHEDULER = "default-scheduler"
 """The name of kube-scheduler, where nobody gave it another."""
 
@@ -92,6 +94,11 @@ def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> Po
     labels = metadata.labels("labels")
     if pod.path:  # else it is the object itself, of which everybody is told what its metadata must be
         _report_metadata(metadata, labels)
+    if metadata.has("annotations"):
+        annotations = metadata.mapping("annotations")
+        for key in SHARES:
+            if annotations.has(key):
+                _report_uncounted(annotations, key, f"the part of a GPU that annotation {key} asks for")
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
         return replace(_EMPTY, labels=labels)
@@ -248,13 +255,17 @@ def _devices(spec: Cursor, around: Surroundings) -> Amounts:
 def _report_not_counted(spec: Cursor) -> None:
     """A field that narrows where the pod may run, and that the fit does not look at, is named, not silently ignored."""
     for key, name in _not_counted(spec):
-        spec.report(
-            "NotCounted",
-            f"gitplacer does not count {name} yet; the fit may be too optimistic",
-            "leave room on the clusters it may go to, or pin it by node selector",
-            key=key,
-            severity=Severity.WARNING,
-        )
+        _report_uncounted(spec, key, name)
+
+
+def _report_uncounted(owner: Cursor, key: str, name: str) -> None:
+    owner.report(
+        "NotCounted",
+        f"gitplacer does not count {name} yet; the fit may be too optimistic",
+        "leave room on the clusters it may go to, or pin it by node selector",
+        key=key,
+        severity=Severity.WARNING,
+    )
 
 
 def _not_counted(spec: Cursor) -> Iterator[tuple[str, str]]:
