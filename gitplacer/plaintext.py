@@ -46,6 +46,11 @@ def rfc3339(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def one(name: str) -> str:
+    """A name with its article: `a Pod`, `an Ingress`."""
+    return f"{'an' if name.startswith(('A', 'E', 'I', 'O')) else 'a'} {name}"
+
+
 def few(names: Sequence[str], most: int = 3) -> str:
     """`a`, `a and b`, `a, b and c`, `a, b, c and 4 more`; nobody is left out alone."""
     shown = list(names) if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"]

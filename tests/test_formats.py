@@ -25,7 +25,7 @@ from gitplacer.formats.planjson import json_lines, plan_document
 from gitplacer.formats.planschema import plan_schema
 from gitplacer.formats.status import status_json, status_text
 from gitplacer.model.decision import Action, Candidate, Finding, NewNodes, Reason, Verdict
-from gitplacer.plaintext import aligned, few, printable
+from gitplacer.plaintext import aligned, few, one, printable
 from gitplacer.problems import Location, Problem, Severity
 from tests.planviews import assert_golden, crowded, decision, example, refused, unchanged, view, with_decisions
 
@@ -435,6 +435,13 @@ def test_what_is_shown_for_a_text(text: str, shown: str) -> None:
 ])  # fmt: skip
 def test_a_few_names_stand_for_many(names: str, text: str) -> None:
     assert few(list(names)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("Pod", "a Pod"), ("Ingress", "an Ingress"), ("Application", "an Application"), ("", "a ")]
+)
+def test_a_kind_has_the_article_that_goes_with_it(name: str, text: str) -> None:
+    assert one(name) == text
 
 
 def test_columns_line_up_and_one_long_cell_does_not_push_them() -> None:

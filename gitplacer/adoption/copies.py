@@ -21,6 +21,7 @@ from gitplacer.adoption.remarks import Remark
 from gitplacer.documents import Document, value_at
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.workload import Identity
+from gitplacer.plaintext import one
 from gitplacer.problems import Location
 from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced
 from gitplacer.source.files import Reading
@@ -119,7 +120,7 @@ def _no_object(document: Document) -> Remark | None:
     metadata = value.get("metadata")
     if is_own(document):
         hint = "copy it into the fleet repo by hand if it is still true there"
-        return Remark(document.locate(), f"a {value.get('kind')} of gitplacer is not adopted", hint)
+        return Remark(document.locate(), f"{one(str(value.get('kind')))} of gitplacer is not adopted", hint)
     if not isinstance(value.get("apiVersion"), str) or not isinstance(value.get("kind"), str):
         return Remark(
             document.locate(), "is no Kubernetes object: it needs apiVersion and kind", "take it out of the folder"

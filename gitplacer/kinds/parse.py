@@ -18,6 +18,7 @@ from gitplacer.documents import Document, Path
 from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.schema import schema_of
+from gitplacer.plaintext import one
 from gitplacer.problems import Problem, meant, nearest
 
 _TYPE_NAMES = {
@@ -71,7 +72,7 @@ def made_of(document: Document) -> None:
 def misplaced(document: Document, wanted: str, hint: str) -> Problem:
     """What is wrong with a document that is of another kind than the one that is wanted in its place."""
     kind = document.value.get("kind")
-    said = f"a {kind} is no {wanted}" if isinstance(kind, str) else f"this has no kind, so it is no {wanted}"
+    said = f"{one(kind)} is no {wanted}" if isinstance(kind, str) else f"this has no kind, so it is no {wanted}"
     return document.problem("MisplacedKind", said, hint, path=("kind",))
 
 

@@ -19,7 +19,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_dns_label, is_label_key, is_label_value, is_subdomain
 from gitplacer.model.workload import Identity
-from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME
+from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME, one
 from gitplacer.problems import Problem, Severity, meant, nearest
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
@@ -117,7 +117,7 @@ def read_manifest(
     version, kind = document.parsed.says
     if is_own(document):
         hint = "move it out of the workload paths"
-        return [document.problem("OwnKindInWorkloads", f"a {kind} does not count here", hint, path=("kind",))]
+        return [document.problem("OwnKindInWorkloads", f"{one(str(kind))} does not count here", hint, path=("kind",))]
     metadata, group = document.parsed.metadata, api_group(str(version))
     problems = []
     for (key, pattern, hint), written in zip(_TYPE, document.parsed.says, strict=True):
@@ -258,7 +258,7 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
         return []
     return [
         document.problem(
-            "NotAllowed", f"a {kind} {why} and does not belong in the workload paths", hint, path=("kind",)
+            "NotAllowed", f"{one(kind)} {why} and does not belong in the workload paths", hint, path=("kind",)
         )
     ]
 

@@ -25,6 +25,7 @@ from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.scenario import Scenario
 from gitplacer.kinds.scores import ClusterScores
 from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.plaintext import one
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, meant, nearest
 from gitplacer.source.consent import Consent
@@ -115,7 +116,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
             if document.file.startswith(given):
                 continue
             where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"
-            problems.append(document.problem("MisplacedKind", f"a {kind} belongs in {where}", "move it there"))
+            problems.append(document.problem("MisplacedKind", f"{one(kind)} belongs in {where}", "move it there"))
         elif key in places:
             hint = "rename one of them"
             problems.append(
