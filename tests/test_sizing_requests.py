@@ -392,6 +392,37 @@ def test_words_of_a_container_are_texts(field: str, value: Any, said: str) -> No
         assert (problem.code, problem.message) == ("WrongType", f"spec.{key}[0].{said}")
 
 
+@pytest.mark.parametrize(
+    ("image", "is_one"),
+    [
+        ("ray", True),
+        ("rayproject/ray:2.52.0-py311-cu128", True),
+        ("registry.example:5000/team-a/my__ray.x:latest", True),
+        ("localhost/a", True),
+        ("[2001:db8::1]:443/a", True),
+        ("Registry.example/a", True),
+        (f"quay.io/modh/ray:2.47.1@sha256:{'0a' * 32}", True),
+        (f"ray@sha256:{'0a' * 32}", True),
+        ("us-docker.pkg.dev/p/r/vllm:v0.7.1", True),
+        ("$IMAGE", False),
+        ("${IMAGE_URI}", False),
+        ("<your-docker-image-url>:<your-docker-image-tag>", False),
+        ("Ray:2.52.0", False),
+        ("team/Ray", False),
+        ("ray:", False),
+        ("ray:2.52.0:latest", False),
+        ("https://registry.example/a", False),
+        ("a b", False),
+        ("ray@sha256:12", False),
+        (f"ray:{'t' * 129}", False),
+        ("a/" * 300 + "a", False),
+    ],
+)
+def test_an_image_has_a_name_that_a_kubelet_can_read(image: str, is_one: bool) -> None:
+    problems = read(pod(containers=[{"name": "c", "image": image}]))[1]
+    assert [(p.code, p.severity) for p in problems] == ([] if is_one else [("InvalidImage", Severity.WARNING)])
+
+
 @pytest.mark.parametrize("field", ["labels", "annotations"])
 def test_what_a_template_is_marked_with_is_text(field: str) -> None:
     template = {"metadata": {field: {"example.com/volumes": True}}, "spec": {"containers": [{"name": "c"}]}}

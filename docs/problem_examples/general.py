@@ -730,5 +730,6 @@ spec:
             ),
         ),
     ),
+    "InvalidImage": (workload(POD.format("x", "", "").replace("busybox", "$IMAGE")),),
     "FractionalBytes": (workload(POD.format("x", "", "    resources: {requests: {cpu: 100m, memory: 4096m}}\n")),),
 }

@@ -161,6 +161,15 @@ CODES: Mapping[str, Code] = {
         "Let requests fit limits; ask for whole devices, as limits of a container. Let the resources of a pod as a whole have room for all "
         "of its containers, or leave them out.",
     ),
+    "InvalidImage": Code(
+        "An image has a name that no node can read",
+        "The API server takes any text, and a pod is placed and gets its room. The kubelet then says InvalidImageName, and the pod "
+        "waits for ever. `<your-image>` and `$IMAGE` are such names: somebody was to replace them.",
+        "Write the name of the image. What stands for another text has to be replaced before it is committed, since manifests are deployed as they "
+        "are.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "FractionalBytes": Code(
         "An amount of memory is a part of a byte",
         "`4096m` is 4.096 bytes, not 4096 MiB: in Kubernetes `m` is a thousandth. The API server takes it and warns, the "

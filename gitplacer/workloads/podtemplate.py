@@ -22,6 +22,7 @@ from gitplacer.workloads.bounds import bounded_pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
+from gitplacer.workloads.images import is_image
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
 
@@ -134,7 +135,7 @@ def read_spec(
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
     inits = spec.items("initContainers")
     _report_not_counted(spec)
-    _check_words([*inits, *containers])
+    _check_containers([*inits, *containers])
     runtime = around.runtime_class(spec.text("runtimeClassName"))
     claims = tuple(_claims(spec, around)) if spec.has("resourceClaims") else ()
     ask = _ask(spec, containers, inits, injected, around, runtime)
@@ -309,9 +310,20 @@ def value_needs(variable: Cursor) -> Iterator[Reference]:
     yield from named(source.mapping("secretKeyRef"), "Secret")
 
 
-def _check_words(containers: list[Cursor]) -> None:
-    """The words of a command are texts: the API server refuses `args: [--port, 8000]`."""
+def _check_containers(containers: list[Cursor]) -> None:
+    """
+    The words of a command are texts: the API server refuses `args: [--port, 8000]`. And an image has a name that a kubelet can read.
+    """
     for container in containers:
+        image = container.text("image")
+        if image and not is_image(image):
+            container.report(
+                "InvalidImage",
+                f"no node can pull image {image[:100]}: it is no name of an image",
+                "write its name, such as rayproject/ray:2.52.0; what stands for another text is replaced before it is committed",
+                key="image",
+                severity=Severity.WARNING,
+            )
         for key in ("command", "args"):
             if container.has(key):
                 container.check_words(key)
