@@ -119,29 +119,32 @@ def test_a_runtime_class_costs_and_chooses_nodes_and_has_to_be_there() -> None:
     assert said([a_pod("p", runtimeClassName="kata", overhead={"cpu": "2"})], able, kata) == "No RuntimeClassConflict"
 
 
+GKE, EKS = ("gce://p/z/n", "v1.31.4-gke.1183000"), ("aws:///z/i-1", "v1.31.4-eks-aeac579")
+"""The provider ids of nodes, and the versions of their kubelets."""
+ONE_GPU, NO_GPU = "{limits: {nvidia.com/gpu: 1}}", "{limits: {nvidia.com/gpu: 0}}"
+
+
 @pytest.mark.parametrize(
-    ("answer", "kubelet", "resources", "taint"),
+    ("answer", "node", "resources", "taint"),
     [
-        ("Fits", "v1.31.4-gke.1183000", "{limits: {nvidia.com/gpu: 1}}", "nvidia.com/gpu"),
-        ("Fits", "v1.31.4-eks-aeac579", "{limits: {nvidia.com/gpu: 1}}", "nvidia.com/gpu"),
-        (
-            "Fits",
-            "v1.31.4-gke.1183000",
-            "{limits: {nvidia.com/gpu: 0}}",
-            "nvidia.com/gpu",
-        ),  # none of it is asked for too
-        ("No UntoleratedTaint", "v1.31.4", "{limits: {nvidia.com/gpu: 1}}", "nvidia.com/gpu"),
-        ("No UntoleratedTaint", "v1.31.4-gke.1183000", "{limits: {nvidia.com/gpu: 1}}", "pool"),
-        ("No UntoleratedTaint", "v1.31.4-gke.1183000", "{requests: {cpu: 1}}", "nvidia.com/gpu"),
-        ("No UntoleratedTaint", "v1.31.4-gke.1183000", "{requests: {cpu: 1}}", "cpu"),  # cpu is no extended resource
+        ("Fits", GKE, ONE_GPU, "nvidia.com/gpu"),
+        ("Fits", EKS, ONE_GPU, "nvidia.com/gpu"),
+        ("Fits", GKE, NO_GPU, "nvidia.com/gpu"),  # none of it is asked for too
+        ("No UntoleratedTaint", ("gce://p/z/n", "v1.31.4"), ONE_GPU, "nvidia.com/gpu"),
+        ("No UntoleratedTaint", ("vsphere://42", "v1.31.4-gke.1183000"), ONE_GPU, "nvidia.com/gpu"),
+        ("No UntoleratedTaint", ("tinkerbell://rack/n", "v1.31.4-eks-aeac579"), ONE_GPU, "nvidia.com/gpu"),
+        ("No UntoleratedTaint", ("", "v1.31.4-eks-aeac579"), ONE_GPU, "nvidia.com/gpu"),
+        ("No UntoleratedTaint", GKE, ONE_GPU, "pool"),
+        ("No UntoleratedTaint", GKE, "{requests: {cpu: 1}}", "nvidia.com/gpu"),
+        ("No UntoleratedTaint", GKE, "{requests: {cpu: 1}}", "cpu"),  # cpu is no extended resource
     ],
 )
 def test_where_an_admission_plugin_is_on_pods_tolerate_the_taint_of_their_devices(
-    answer: str, kubelet: str, resources: str, taint: str
+    answer: str, node: tuple[str, str], resources: str, taint: str
 ) -> None:
     gpu = machine("g")
-    gpu["spec"] = {"taints": [{"key": taint, "value": "present", "effect": "NoSchedule"}]}
-    gpu["status"]["nodeInfo"] = {"kubeletVersion": kubelet}
+    gpu["spec"] = {"taints": [{"key": taint, "value": "present", "effect": "NoSchedule"}], "providerID": node[0]}
+    gpu["status"]["nodeInfo"] = {"kubeletVersion": node[1]}
     gpu["status"]["allocatable"]["nvidia.com/gpu"] = "1"
     assert said([asking(resources)], gpu) == answer
 
@@ -149,8 +152,8 @@ def test_where_an_admission_plugin_is_on_pods_tolerate_the_taint_of_their_device
 def test_a_toleration_of_devices_is_not_one_of_pods_that_are_to_go() -> None:
     """The plug-in writes the effect NoSchedule, so a taint that evicts is as good as ever."""
     gpu = machine("g")
-    gpu["spec"] = {"taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"}]}
-    gpu["status"]["nodeInfo"] = {"kubeletVersion": "v1.31.4-gke.1183000"}
+    gpu["spec"] = {"taints": [{"key": "nvidia.com/gpu", "effect": "NoExecute"}], "providerID": GKE[0]}
+    gpu["status"]["nodeInfo"] = {"kubeletVersion": GKE[1]}
     gpu["status"]["allocatable"]["nvidia.com/gpu"] = "1"
     assert said([asking("{limits: {nvidia.com/gpu: 1}}")], gpu) == "No UntoleratedTaint"
 

@@ -586,13 +586,20 @@ def test_nodes_are_told_as_they_are(access: Access, server: ApiServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kubelet", "said"),
-    [("v1.31.4-gke.1183000", True), ("v1.31.4-eks-aeac579", True), ("v1.31.4", None), ("v1.31.4+k3s1", None)],
+    ("provider", "kubelet", "said"),
+    [
+        ("gce://p/z/n", "v1.31.4-gke.1183000", True),
+        ("aws:///z/i-1", "v1.31.4-eks-aeac579", True),
+        ("vsphere://42", "v1.31.4-eks-aeac579", None),
+        ("aws:///z/i-1", "v1.31.4+k3s1", None),
+    ],
 )
 def test_nodes_show_whether_pods_get_tolerations_for_their_devices(
-    access: Access, server: ApiServer, kubelet: str, said: bool | None
+    access: Access, server: ApiServer, provider: str, kubelet: str, said: bool | None
 ) -> None:
-    server.objects["", "nodes"][0]["status"]["nodeInfo"] = {"kubeletVersion": kubelet}
+    node = server.objects["", "nodes"][0]
+    node.setdefault("spec", {})["providerID"] = provider
+    node["status"]["nodeInfo"] = {"kubeletVersion": kubelet}
     assert look(access, placed()).extended_resource_toleration is said
 
 

@@ -12,7 +12,6 @@ kubernetes.io/docs/concepts/policy.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +36,11 @@ _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-cri
 """The API server makes these two."""
 _MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 """Of these, a quota wants every container to say how much."""
-_PLUGIN_IS_ON = re.compile(r"-(gke\.|eks-)")
-"""In the version of a kubelet that GKE or EKS has built. Both run the admission plug-in ExtendedResourceToleration."""
+_PLUGIN_IS_ON = {"gce://": "-gke.", "aws://": "-eks-"}
+"""
+How the provider id of a node of GKE or EKS begins, and what is in the version of its kubelet. Both run the admission plug-in
+ExtendedResourceToleration; clusters with their builds elsewhere, such as those of EKS Anywhere, are somebody else's.
+"""
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
@@ -260,8 +262,12 @@ def _best_effort(role: Role) -> bool:
 
 def tolerates_extended(nodes: Iterable[Mapping[str, Any]]) -> bool:
     """Whether one of these nodes shows that its API server gives pods tolerations for the extended resources they ask for."""
-    versions = (cursor_of(node).mapping("status").mapping("nodeInfo").text("kubeletVersion") for node in nodes)
-    return any(_PLUGIN_IS_ON.search(version) for version in versions)
+    for root in map(cursor_of, nodes):
+        provider = root.mapping("spec").text("providerID")
+        built = root.mapping("status").mapping("nodeInfo").text("kubeletVersion")
+        if any(provider.startswith(whose) and by in built for whose, by in _PLUGIN_IS_ON.items()):
+            return True
+    return False
 
 
 def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
