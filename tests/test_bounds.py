@@ -268,6 +268,17 @@ def test_a_template_of_pods_that_no_api_server_takes_is_refused(kind: str, metad
     assert ("ns/a" in {d.group for d in done.view.plan.decisions if d.action.value == "Hold"}) == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"), [("8000", "put it in quotes"), ("", 'write "" for an empty one, or remove it')]
+)
+def test_an_annotation_that_is_no_text_is_told_how_to_mend_it(value: str, hint: str) -> None:
+    story = small_fleet()
+    story.source["workloads/ns/a.yaml"] = (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: {{a/b: {value}}}\n"
+    )
+    assert [p.hint for p in story.run().problems if p.code == "WrongType"] == [hint]
+
+
 def test_a_misspelt_kind_of_ray_is_told_the_nearest() -> None:
     story = small_fleet()
     story.source["workloads/ns/a.yaml"] = "apiVersion: ray.io/v1\nkind: RayClustr\nmetadata: {name: a}\n"

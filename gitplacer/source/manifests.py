@@ -308,7 +308,8 @@ def _strings(document: Document, key: str, problems: list[Problem]) -> Mapping[s
     for name, text in found.items():
         path: Path = ("metadata", key, name)
         if not isinstance(text, str):
-            wrong.report("WrongType", f"metadata.{key}.{name} must be a string", "put it in quotes", path=path)
+            hint = 'write "" for an empty one, or remove it' if text is None else "put it in quotes"
+            wrong.report("WrongType", f"metadata.{key}.{name} must be a string", hint, path=path)
         elif key == "labels" and not is_label_value(text):
             wrong.report("InvalidLabel", f'"{text[:100]}" is no value of a label', VALUE_HINT, path=path)
         if not is_label_key(name if key == "labels" else name.lower()):
