@@ -261,7 +261,7 @@ def test_a_work_that_makes_no_pods_goes_whole_to_the_platform() -> None:
 def test_a_work_goes_whole() -> None:
     """Also what no app of it refers to, which belongs to no group by itself; and by one decision."""
     others = (
-        "      - {apiVersion: v1, kind: ConfigMap, metadata: {name: alone, namespace: a}, data: {x: y}}\n"
+        "      - {apiVersion: v1, kind: ConfigMap, metadata: {name: alone, namespace: a}, data: {x: z}}\n"
         "      - {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: a}, spec: {containers: [{name: c, image: i}]}}\n"
     )
     found = of(CLUSTERS, f"{PLACEMENT}  numberOfClusters: 1\n", WORK + others)
