@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from gitplacer.model.labels import Requirement
-from gitplacer.model.podrules import may_be_one, varies
+from gitplacer.model.podrules import filed_under, filings, may_be_one, varies
 from gitplacer.model.workload import Identity
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import LabelSelector, Reference
@@ -108,7 +108,7 @@ class _Labelled:
     def __init__(self) -> None:
         self._every: list[int] = []
         self._having: dict[str | tuple[str, str], list[int]] = defaultdict(list)
-        self._varying: dict[str, set[str]] = defaultdict(set)
+        self._varying: dict[tuple[str, str], set[str]] = defaultdict(set)
         self._known: dict[str | tuple[str, str], int] = {}
 
     def add(self, bit: int, labels: Iterable[tuple[str, str]]) -> None:
@@ -118,7 +118,7 @@ class _Labelled:
             self._having[label].append(bit)
             self._having[label[0]].append(bit)
             if varies(label[1]):
-                self._varying[label[0]].add(label[1])
+                self._varying[label[0], filed_under(label[1])].add(label[1])
 
     @cached_property
     def every(self) -> int:
@@ -145,7 +145,8 @@ class _Labelled:
 
     def _perhaps_valued(self, requirement: Requirement) -> int:
         found = 0
-        for value in self._varying.get(requirement.key, ()):
+        filed = {filing for value in requirement.values for filing in filings(value)}
+        for value in sorted({v for filing in filed for v in self._varying.get((requirement.key, filing), ())}):
             if may_be_one(value, requirement.values):
                 found |= self._mask((requirement.key, value))
         return found

@@ -228,6 +228,61 @@ def test_the_labels_that_controllers_make_up_tell_pods_of_one_object_from_others
     assert outcome(story.run())["ns/web"] == expected
 
 
+POD_NAME, POD_INDEX, JOB_INDEX = (
+    "statefulset.kubernetes.io/pod-name",
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+)
+
+
+def numbered(kind: str, more: str, spec: str = "") -> dict[str, str]:
+    """Two pods of a StatefulSet, or of a Job."""
+    group, counts = ("batch", "parallelism: 2, completions: 3") if kind == "Job" else ("apps", "replicas: 2")
+    pod = f"{{{spec + ', ' if spec else ''}restartPolicy: Never, containers: [{{name: c, image: i}}]}}"
+    template = f"template: {{metadata: {{labels: {{app: web}}}}, spec: {pod}}}"
+    text = f"apiVersion: {group}/v1\nkind: {kind}\nmetadata: {{name: web}}\nspec: {{{counts}, {more}{template}}}\n"
+    return {"workloads/ns/web.yaml": text}
+
+
+@pytest.mark.parametrize(("kind", "more", "rule", "expected"), [
+    ("StatefulSet", "", f"labelSelector: {{matchExpressions: [{{key: {POD_NAME}, operator: Exists}}]}}", "Wait  NoClusterFits"),
+    ("StatefulSet", "", f"labelSelector: {{matchLabels: {{{POD_NAME}: web-1}}}}", "Wait  NoClusterFits"),
+    ("StatefulSet", "", f"labelSelector: {{matchLabels: {{{POD_NAME}: web-2}}}}", "Place a Fits"),
+    ("StatefulSet", "ordinals: {start: 1}, ", f"labelSelector: {{matchLabels: {{{POD_NAME}: web-2}}}}", "Wait  NoClusterFits"),
+    ("StatefulSet", "ordinals: {start: 3}, ", f'labelSelector: {{matchLabels: {{{POD_INDEX}: "1"}}}}', "Place a Fits"),
+    ("StatefulSet", "", f'labelSelector: {{matchLabels: {{{POD_INDEX}: "1"}}}}', "Wait  NoClusterFits"),
+    ("StatefulSet", "", f"{SAME_ROLE}, matchLabelKeys: [{POD_INDEX}]", "Place a Fits"),
+    ("StatefulSet", "", f"{SAME_ROLE}, mismatchLabelKeys: [{POD_INDEX}]", "Wait  NoClusterFits"),
+    ("Job", "completionMode: Indexed, ", f"labelSelector: {{matchExpressions: [{{key: {JOB_INDEX}, operator: Exists}}]}}", "Wait  NoClusterFits"),
+    ("Job", "completionMode: Indexed, ", f"{SAME_ROLE}, mismatchLabelKeys: [{JOB_INDEX}]", "Wait  NoClusterFits"),
+    ("Job", "", f"labelSelector: {{matchExpressions: [{{key: {JOB_INDEX}, operator: Exists}}]}}", "Place a Fits"),
+])  # fmt: skip
+def test_pods_have_the_numbers_that_their_controllers_give_them(kind: str, more: str, rule: str, expected: str) -> None:
+    """Each pod of a StatefulSet or of an indexed Job has labels with its own number, and rules go by them."""
+    term = f"{{topologyKey: kubernetes.io/hostname, {rule}}}"
+    spec = f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    story = Story.of(cluster("a"), ANYWHERE, numbered(kind, more, spec), capacity=snapshot("a", "n1 8 32Gi"))
+    assert outcome(story.run())["ns/web"] == expected
+
+
+@pytest.mark.parametrize(("selector", "joined"), [
+    (f"{{{POD_NAME}: web-0}}", True),
+    (f"{{{POD_NAME}: web-12}}", True),  # it may have more replicas some day
+    (f"{{app: web, {POD_INDEX}: \"1\"}}", True),
+    (f"{{app: other, {POD_INDEX}: \"1\"}}", False),
+    (f"{{{POD_NAME}: web-}}", False),
+    (f"{{{POD_NAME}: web-one}}", False),
+    (f"{{{POD_NAME}: db-0}}", False),
+])  # fmt: skip
+def test_a_service_of_one_pod_of_a_set_goes_with_it(selector: str, joined: bool) -> None:
+    service = f"apiVersion: v1\nkind: Service\nmetadata: {{name: one}}\nspec: {{selector: {selector}}}\n"
+    story = Story.of(
+        cluster("a"), ANYWHERE, numbered("StatefulSet", ""), {"workloads/ns/one.yaml": service},
+        capacity=snapshot("a", "n1 8 32Gi"),
+    )  # fmt: skip
+    assert any(path.endswith("/one.yaml") for path in story.run().tree) == joined
+
+
 def test_pods_that_keep_away_from_each_other_need_a_node_each() -> None:
     apart = app("ns", "web", replicas=3, spec=away_from("{app: web}"))
     story = Story.of(cluster("a"), ANYWHERE, apart, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi"))

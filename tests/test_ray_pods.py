@@ -284,7 +284,7 @@ def test_nobody_is_shown_the_value_that_stands_for_a_name() -> None:
         *(str(step.message) for step in done.steps),
     ]
     files = [done.tree.read(path).decode() for path in done.tree]
-    assert not [text for text in (*shown, *files) if "????" in text or "<replica>" in text]
+    assert not [text for text in (*shown, *files) if "????" in text or "<replica>" in text or "<from" in text]
 
 
 # -- the labels that count replicas and their hosts -------------------------------------------------------------------

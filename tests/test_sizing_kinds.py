@@ -621,7 +621,7 @@ def test_ray_pods_carry_the_labels_that_kuberay_adds() -> None:
         "ray.io/group": "gpu",
         "ray.io/node-type": "worker",
         "ray.io/identifier": "x-worker",
-        "ray.io/worker-group-replica-index": "0 <replica>",
+        "ray.io/worker-group-replica-index": " <from 0>",
     }
     assert labels(facts(value), "head")["ray.io/group"] == "headgroup"
 

@@ -7,6 +7,8 @@ pods of many apps can share what was written, that is filled in late: `of` gives
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 
@@ -154,10 +156,19 @@ def of_another(labels: LabelPairs) -> LabelPairs:
     return tuple((key, value.replace(_MADE_UP, f"{_MADE_UP}+")) for key, value in labels)
 
 
-_REPLICA, _HOST = " <replica>", " <host>"
+_REPLICA, _HOST, _NUMBER = " <replica>", " <host>", " <from "
+_COUNTED = re.compile(rf"(.*){_NUMBER}([0-9]{{1,10}})>", re.DOTALL)
+EACH_HOST = f"0{_HOST}"
+"""The value of a label that counts the hosts of a replica, from 0."""
 
-COUNTED = EACH_REPLICA, EACH_HOST = f"0{_REPLICA}", f"0{_HOST}"
-"""The values of labels that count the replicas of a set of pods, and the hosts of a replica, from 0."""
+
+def each_number(before: str = "", first: int = 0) -> str:
+    """The value of a label that counts the replicas of a set of pods from the first one's number; `before` stands before each."""
+    return f"{before}{_NUMBER}{first}>"
+
+
+EACH_REPLICA = each_number()
+"""The value of a label that counts the replicas of a set of pods, from 0."""
 
 
 def each_replica(name: str) -> str:
@@ -167,7 +178,7 @@ def each_replica(name: str) -> str:
 
 def varies(value: str) -> bool:
     """Whether it stands for a value that each replica, or each host of one, has for itself."""
-    return _REPLICA in value or _HOST in value
+    return _REPLICA in value or _HOST in value or _NUMBER in value
 
 
 def vary(labels: LabelPairs) -> bool:
@@ -185,8 +196,28 @@ def of_one(labels: LabelPairs, number: int, hosts: int) -> LabelPairs:
     """The labels of the pod of a set that has this number from 0, where so many `hosts` in a row are one replica."""
     if not vary(labels):
         return labels
-    counted = {EACH_REPLICA: str(number // hosts), EACH_HOST: str(number % hosts)}
-    return tuple((key, counted.get(value) or value.replace(_REPLICA, f" {number // hosts}")) for key, value in labels)
+    replica, host = divmod(number, hosts)
+    return tuple((key, _value_of_one(value, replica, host)) for key, value in labels)
+
+
+def _value_of_one(value: str, replica: int, host: int) -> str:
+    counted = _COUNTED.fullmatch(value)
+    if counted:
+        return f"{counted[1]}{int(counted[2]) + replica}"
+    return str(host) if value == EACH_HOST else value.replace(_REPLICA, f" {replica}")
+
+
+def filed_under(value: str) -> str:
+    """Under what a label's value is filed, so that one that stands for several is found by each of these."""
+    if value == EACH_HOST:
+        return _NUMBER
+    counted = _COUNTED.fullmatch(value)
+    return f"{counted[1]}{_NUMBER}" if counted else value
+
+
+def filings(value: str) -> tuple[str, str]:
+    """Under what a label's value may be filed: it, or what stands for it and others."""
+    return value, f"{value.rstrip(string.digits)}{_NUMBER}"
 
 
 def may_match(requirements: Iterable[Requirement], labels: Labels) -> bool:
@@ -205,8 +236,8 @@ def _may_be(value: str, known: str) -> bool:
     """Whether a value that stands for several may stand for this one."""
     if not varies(value):
         return False
-    if value in COUNTED:
-        return known.isascii() and known.isdecimal()
+    if value == EACH_HOST or _COUNTED.fullmatch(value):
+        return filings(known)[1] == filed_under(value) and known[-1:].isdigit()
     return known.startswith(value.replace(_REPLICA, " "))
 
 

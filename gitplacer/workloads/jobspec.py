@@ -7,7 +7,7 @@ Job is such a spec; CronJob contains one.
 from __future__ import annotations
 
 from gitplacer.documents import Cursor
-from gitplacer.model.podrules import untold
+from gitplacer.model.podrules import each_number, untold
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.facts import ObjectFacts
 from gitplacer.workloads.fields import count
@@ -28,6 +28,8 @@ def job_labels(name: str) -> dict[str, str]:
 def job_facts(spec: Cursor, around: Surroundings, name: str) -> ObjectFacts:
     """The facts of one run. `name` is `untold` where the controller makes the name up."""
     labels = job_labels(name)
+    if spec.text("completionMode") == "Indexed":
+        labels["batch.kubernetes.io/job-completion-index"] = each_number()
     parallelism = count(spec, "parallelism", 1)
     completions = count(spec, "completions", parallelism)
     counted = f"parallelism {parallelism}" + (f", completions {completions}" if completions < parallelism else "")

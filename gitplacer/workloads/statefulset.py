@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
-from gitplacer.model.podrules import untold
+from gitplacer.model.podrules import each_number, untold
 from gitplacer.model.workload import Claim, Named
 from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
@@ -23,7 +23,12 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     if spec is None:
         return ObjectFacts(sized=True)
     template = podtemplate.read(spec, "template", around)
-    added = {"controller-revision-hash": untold("StatefulSet", root.mapping("metadata").text("name"))}
+    name, first = root.mapping("metadata").text("name"), count(spec.mapping("ordinals"), "start", 0)
+    added = {
+        "controller-revision-hash": untold("StatefulSet", name),
+        "statefulset.kubernetes.io/pod-name": each_number(f"{name}-", first),
+        "apps.kubernetes.io/pod-index": each_number(first=first),
+    }
     facts = podtemplate.facts(template, count(spec, "replicas", 1), replicas_said(spec), added)
     templates = spec.items("volumeClaimTemplates")
     claims = [claim.mapping("spec") for claim in templates]
