@@ -61,6 +61,6 @@ def _of_claim(claim: Claim, number: int, namespace: str, profile: ClusterProfile
         case "pod":
             return profile.reach_of("", claim.spec)
         case "set":
-            return profile.reach_of(f"{namespace}/{claim.name}-{number}", claim.spec)
+            return profile.reach_of(f"{namespace}/{claim.name}-{claim.first + number}", claim.spec)
     name = f"{namespace}/{claim.name}"
     return profile.reach_of(name, specs(name))

@@ -125,6 +125,11 @@ def test_each_pod_of_a_set_goes_to_the_volume_that_it_had() -> None:
 
     assert says(planned(stateful(2), more=more("a", "b"))) == "Place"
     assert says(planned(stateful(2), more=more("a", "a"))).startswith("Wait")
+    from_another = {
+        path: text.replace("spec:", "spec:\n  ordinals: {start: 1}", 1) for path, text in stateful(2).items()
+    }
+    assert says(planned(from_another, more=more("c", "a, b"))) == "Place"
+    assert says(planned(from_another, more=more("a", "c"))).startswith("Wait")
 
 
 def test_the_cluster_where_the_volume_can_be_reached_is_chosen() -> None:

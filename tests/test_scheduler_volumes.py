@@ -210,6 +210,15 @@ def test_a_set_comes_back_to_the_volumes_that_it_had() -> None:
     assert judged([manifest], [A, B, C, *objects]).answer.placement == {"db-pod-0": "b", "db-pod-1": "c"}
 
 
+def test_a_set_that_counts_from_another_number_has_volumes_of_that_number() -> None:
+    template = {"metadata": {"name": "data"}, "spec": claim("x")["spec"]}
+    pod = {"containers": [{"name": "x", "image": "x"}]}
+    manifest = a_set("db", 2, pod, "StatefulSet", volumeClaimTemplates=[template], ordinals={"start": 5})
+    objects = [claim("data-db-5", bound="v"), claim("data-db-1", bound="none"), volume("v", term(ZONE, "b"))]
+    found = judged([manifest], [A, B, C, *objects, storage_class(zones=["c"])])
+    assert found.answer.placement == {"db-pod-0": "b", "db-pod-1": "c"}
+
+
 def test_an_ephemeral_volume_is_made_where_its_class_can() -> None:
     template = {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}
     pod = a_pod("p")

@@ -75,12 +75,14 @@ ClaimOf = Literal["namespace", "set", "pod"]
 class Claim:
     """
     A volume claim by which a pod has a volume: one of its `namespace`, which exists by itself; that which a `set` makes for each
-    of its pods, numbered, and keeps; or one that is made with each `pod` and goes with it. `spec` is that of a claim that is made.
+    of its pods, numbered from `first`, and keeps; or one that is made with each `pod` and goes with it. `spec` is that of a claim that is
+    made.
     """
 
     name: str
     of: ClaimOf = "namespace"
     spec: ClaimSpec | None = None
+    first: int = 0
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def numbered(claim: Claim, pod: str, number: int = 0) -> Claim:
     """A claim by the name that it has for a pod: that of a set has the pod's number, that of a pod its name."""
     match claim.of:
         case "set":
-            return replace(claim, name=f"{claim.name}-{number}")
+            return replace(claim, name=f"{claim.name}-{claim.first + number}")
         case "pod":
             return replace(claim, name=f"{pod}-{claim.name}")
     return claim

@@ -34,18 +34,19 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     claims = [claim.mapping("spec") for claim in templates]
     return replace(
         facts,
-        roles=tuple(replace(role, named=_with_claims(root, templates, role.named)) for role in facts.roles),
+        roles=tuple(replace(role, named=_with_claims(root, templates, role.named, first)) for role in facts.roles),
         needs=distinct([*facts.needs, *(found for claim in claims for found in storage_class(claim))]),
         singleton=next(filter(None, map(single_node_claim, claims)), ""),
     )
 
 
-def _with_claims(root: Cursor, templates: list[Cursor], named: Named) -> Named:
-    """A template that a volume of the pods has the name of takes its place."""
+def _with_claims(root: Cursor, templates: list[Cursor], named: Named, first: int) -> Named:
+    """A template that a volume of the pods has the name of takes its place. `first` is the number of the first pod."""
     owner = root.mapping("metadata").text("name")
     made = {claim.mapping("metadata").text("name"): claim_spec(claim) for claim in templates}
     kept = tuple(claim for claim in named.claims if claim.of == "namespace" or claim.name not in made)
-    return replace(named, claims=(*kept, *(Claim(f"{name}-{owner}", "set", spec) for name, spec in made.items())))
+    own = (Claim(f"{name}-{owner}", "set", spec, first) for name, spec in made.items())
+    return replace(named, claims=(*kept, *own))
 
 
 KIND = Kind("apps", "StatefulSet", ("v1",), read, podtemplate.in_spec, scaling.replicas)
