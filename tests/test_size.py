@@ -162,12 +162,12 @@ ALWAYS = {"restartPolicy": "Always"}
         (pod(A, initContainers=[A | ALWAYS]), {"cpu": 1000 + 1000, "memory": (1 + 1) * GI}),
         (pod(A, initContainers=[A | ALWAYS, B]), {"cpu": max(1000 + 1000, 1000 + 2000), "memory": max(1 + 1, 1 + 4) * GI}),
         (pod(A, initContainers=[B, A | ALWAYS]), {"cpu": max(1000 + 1000, 2000), "memory": max(1 + 1, 4) * GI}),
-        (pod(A, overhead={"cpu": "250m", "memory": "160Mi"}), {"cpu": 1000 + 250, "memory": GI + 160 * MI}),
+        (pod(A, runtimeClassName="kata", overhead={"cpu": "250m", "memory": "160Mi"}), {"cpu": 1000 + 250, "memory": GI + 160 * MI}),
         # 3: requests of the pod as a whole stand in place of the sum, each resource by itself
         (pod(A, A, resources={"requests": {"cpu": "3"}}), {"cpu": 3000, "memory": (1 + 1) * GI}),
         (pod(NONE, resources={"limits": {"cpu": "3"}}), {"cpu": 3000}),
         (pod(A, resources={"limits": {"cpu": "3"}}), {"cpu": 1000, "memory": GI}),
-        (pod(A, resources={"requests": {"cpu": "3"}}, overhead={"cpu": "1"}), {"cpu": 3000 + 1000, "memory": GI}),
+        (pod(A, resources={"requests": {"cpu": "3"}}, runtimeClassName="kata", overhead={"cpu": "1"}), {"cpu": 3000 + 1000, "memory": GI}),
         # 8: a share of a GPU in an annotation is no GPU
         (pod(A) | {"metadata": {"name": "p", "annotations": {"gpu-fraction": "0.5"}}}, {"cpu": 1000, "memory": GI}),
         (pod(NONE), {}),
@@ -937,6 +937,7 @@ def templates(draw: st.DrawFn) -> Json:
         whole["limits"].pop(GPU, None)
         spec["resources"] = {key: {n: v for n, v in whole[key].items() if n != "ephemeral-storage"} for key in whole}
     if draw(st.booleans()):
+        spec["runtimeClassName"] = "kata"
         spec["overhead"] = {"cpu": draw(CPU), "memory": draw(MEMORY)}
     return {"spec": spec}
 
@@ -1084,14 +1085,14 @@ def test_the_count_and_its_bounds_follow_from_what_their_lines_say(each: Json, h
         (pod(A, initContainers=[A | ALWAYS | {"name": "s"}]), "cpu 2: s 1 (sidecar) + c 1"),
         (pod(A, resources={"requests": {"cpu": "3"}}), "cpu 3: resources of the pod as a whole 3"),
         (pod(NONE, resources={"limits": {"cpu": "3"}}), "cpu 3: limit of the pod as a whole 3"),
-        (pod(A, overhead={"cpu": "1"}), "cpu 2: c 1 + overhead of the runtime class 1"),
+        (pod(A, runtimeClassName="kata", overhead={"cpu": "1"}), "cpu 2: c 1 + overhead of the runtime class 1"),
         (
-            pod(A, initContainers=[B | {"name": "i"}], overhead={"cpu": "1"}),
+            pod(A, initContainers=[B | {"name": "i"}], runtimeClassName="kata", overhead={"cpu": "1"}),
             "cpu 3: i 2 (init container) + overhead of the runtime class 1; more than the 1 of the containers",
         ),
         (pod(container({"cpu": "0.1m"}), container({"cpu": "0.2m"})), "cpu 1m: c 0.0001 + c 0.0002; rounded up"),
         (pod(container({"memory": "123456789.5"})), "memory 123456790: c 123456789.5; rounded up"),
-        (pod(container({"cpu": 0}), resources={"limits": {"cpu": 2}}, overhead={"cpu": 1}), "cpu 1: overhead of the runtime class 1"),
+        (pod(container({"cpu": 0}), resources={"limits": {"cpu": 2}}, runtimeClassName="kata", overhead={"cpu": 1}), "cpu 1: overhead of the runtime class 1"),
         (pod(NONE), "nothing: no container has requests or limits"),
     ],
 )  # fmt: skip

@@ -103,6 +103,7 @@ def sidecar(cpu: str) -> dict[str, Any]:
             {
                 "containers": [asks({"cpu": "1"})],
                 "resources": {"requests": {"cpu": "2"}},
+                "runtimeClassName": "kata",
                 "overhead": {"cpu": "250m", "memory": "160Mi"},
             },
             {"cpu": 2000 + 250, "memory": 160 * MI},
@@ -137,6 +138,16 @@ def test_a_pod_asks_for_what_its_containers_ask_for_together(spec: dict[str, Any
 def test_resources_that_the_api_server_would_refuse_are_a_problem(resources: dict[str, Any], said: str) -> None:
     _, problems = read(pod(containers=[{"name": "c", "resources": resources}]))
     assert [(p.code, p.message, bool(p.hint)) for p in problems] == [("InvalidResources", said, True)]
+
+
+def test_an_overhead_is_that_of_a_runtime_class() -> None:
+    """The API server refuses every pod that says one and names no class."""
+    _, problems = read(pod(containers=[{"name": "c"}], overhead={"cpu": "250m"}))
+    assert [(p.code, p.message) for p in problems] == [
+        ("InvalidResources", "there is an overhead, and no RuntimeClass that it is of")
+    ]
+    for fine in ({"overhead": {}}, {"overhead": {"cpu": "250m"}, "runtimeClassName": "kata"}):
+        assert read(pod(containers=[{"name": "c"}], **fine))[1] == []
 
 
 def test_pod_level_resources_keep_the_same_rules() -> None:

@@ -157,9 +157,9 @@ CODES: Mapping[str, Code] = {
         "The API server would refuse these resources",
         "A request above its limit, a part of a device, or a device whose request is not its limit. Or a pod that has less as a whole "
         "(`resources` beside `containers`) than its containers ask for, those that KubeRay adds among them, or that asks as a whole for "
-        "something else than cpu, memory and huge pages.",
+        "something else than cpu, memory and huge pages. Or an overhead without a RuntimeClass.",
         "Let requests fit limits; ask for whole devices, as limits of a container. Let the resources of a pod as a whole have room for all "
-        "of its containers, or leave them out.",
+        "of its containers, or leave them out. Leave the overhead to the RuntimeClass.",
     ),
     "InvalidImage": Code(
         "An image has a name that no node can read",

@@ -136,7 +136,15 @@ def read_spec(
     inits = spec.items("initContainers")
     _report_not_counted(spec)
     _check_containers([*inits, *containers])
-    runtime = around.runtime_class(spec.text("runtimeClassName"))
+    runtime_class = spec.text("runtimeClassName")
+    if not runtime_class and spec.value.get("overhead"):
+        spec.report(
+            "InvalidResources",
+            "there is an overhead, and no RuntimeClass that it is of",
+            "remove it, or name the class: runtimeClassName",
+            key="overhead",
+        )
+    runtime = around.runtime_class(runtime_class)
     claims = tuple(_claims(spec, around)) if spec.has("resourceClaims") else ()
     ask = _ask(spec, containers, inits, injected, around, runtime)
     selector, tolerated = spec.labels("nodeSelector"), tuple(tolerations(spec))
