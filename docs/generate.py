@@ -1033,6 +1033,7 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 Reason.MISSING_RUNTIME_CLASS,
                 Reason.RUNTIME_CLASS_CONFLICT,
                 Reason.MISSING_PRIORITY_CLASS,
+                Reason.PRIORITY_CLASS_CONFLICT,
                 Reason.QUOTA_EXCEEDED,
                 Reason.NODE_NOMINATED,
             )

@@ -23,15 +23,18 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Cluster, ClusterSpec
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, StorageClass
+from gitplacer.kinds.profile import PriorityClass as DeclaredPriorityClass
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
 from gitplacer.model import quantity
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
+from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
 from gitplacer.workloads.edits import Operator
 from gitplacer.workloads.facts import Demand
 from gitplacer.workloads.limitranges import ContainerLimits, container_defaults, filled_in
+from gitplacer.workloads.priorityclasses import PriorityClass
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 
 NEWEST_KUBERAY = (1, 7)
@@ -50,12 +53,14 @@ class ClusterProfile:
     What is known of one cluster. None, and an empty KubeRay field, is what nobody looked at.
 
     `serves` has API groups without versions. `runtime_classes`, `limit_ranges` and `present` are as they were declared,
-    the last as identities; `volumes` has by `<namespace>/<claim>` from which nodes the volume is reached.
+    the last as identities; `coming_priorities` are the PriorityClasses of the source, which may not be there yet; `volumes` has by `<namespace>/<claim>` from which nodes the volume is reached.
     """
 
     kuberay: KubeRay = field(default_factory=KubeRay)
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: tuple[DeclaredRuntimeClass, ...] | None = None
+    priority_classes: tuple[PriorityClass, ...] | None = None
+    coming_priorities: tuple[PriorityClass, ...] = ()
     gang_scheduler: str | None = None
     slice_topology: str = ""
     extended_resource_toleration: bool = False
@@ -68,8 +73,10 @@ class ClusterProfile:
     volumes: Mapping[str, Reach] = field(default_factory=dict)
 
     @staticmethod
-    def of(cluster: Cluster, snapshot: CapacitySnapshot | None) -> ClusterProfile:
-        """The profile of a cluster; `snapshot` is None where there is none that can be used."""
+    def of(
+        cluster: Cluster, snapshot: CapacitySnapshot | None, coming: tuple[PriorityClass, ...] = ()
+    ) -> ClusterProfile:
+        """The profile of a cluster; `snapshot` is None where there is none that can be used, and `coming` are PriorityClasses of the source."""
         written = cluster.spec.profile
         found: Equipment = snapshot if snapshot is not None else Equipment()
         serves = None if snapshot is None or snapshot.serves is None else _groups(snapshot.serves)
@@ -77,6 +84,8 @@ class ClusterProfile:
             kuberay=_merged(written.kuberay, found.kuberay),
             limit_ranges=_first(written.limit_ranges, found.limit_ranges) or (),
             runtime_classes=_first(written.runtime_classes, found.runtime_classes),
+            priority_classes=_priorities(_first(written.priority_classes, found.priority_classes)),
+            coming_priorities=coming,
             gang_scheduler=_first(written.gang_scheduler, found.gang_scheduler),
             slice_topology=_first(written.slice_topology, found.slice_topology) or "",
             extended_resource_toleration=_first(
@@ -207,10 +216,11 @@ class ClusterProfile:
             self.gateway_api,
             self.cert_manager,
             self.runtime_classes,
+            self.priority_classes,
             self.gang_scheduler,
             self.sealing_key,
         )
-        return not any(operator) and all(item is None for item in served)
+        return not any(operator) and not self.coming_priorities and all(item is None for item in served)
 
     def unmet(self, demand: Demand) -> str | None:
         """Why the cluster cannot serve what an object asks of it, in words, or None."""
@@ -219,6 +229,7 @@ class ClusterProfile:
             or self._gated_off(demand)
             or self._not_served(demand)
             or self._without_runtime_class(demand)
+            or self._refused_for_priority(demand)
             or self._refused_by_scheduler(demand)
             or self._cannot_unseal(demand)
             or self._deletes(demand)
@@ -271,6 +282,27 @@ class ClusterProfile:
             return None
         return f"there is no RuntimeClass {name}"
 
+    def _refused_for_priority(self, demand: Demand) -> str | None:
+        name = demand.priority_class
+        if not (name or demand.priority or demand.preemption):
+            return None
+        found = self._priorities.get(name)
+        if found is not None:
+            return found.contradicts(int(demand.priority) if demand.priority else None, demand.preemption)
+        if self.priority_classes is None or self.has(
+            Identity(priorityclasses.API_GROUP, priorityclasses.KIND, "", name)
+        ):
+            return None
+        return f"there is no PriorityClass {name}"
+
+    @cached_property
+    def _priorities(self) -> Mapping[str, PriorityClass]:
+        """What is known of PriorityClasses by name, '' for what pods get that name none."""
+        there = {each.name: each for each in (*self.coming_priorities, *(self.priority_classes or ()))}
+        if self.priority_classes is None:
+            return {**there, **priorityclasses.BUILT_IN}
+        return {**there, **priorityclasses.BUILT_IN, "": priorityclasses.default(there.values())}
+
     def _refused_by_scheduler(self, demand: Demand) -> str | None:
         if self.gang_scheduler not in demand.schedulers:
             return None
@@ -299,6 +331,12 @@ def _kept(item: LimitRange) -> ContainerLimits:
     return filled_in(
         ContainerLimits(default=item.default, default_request=item.default_request, least=item.min, most=item.max)
     )
+
+
+def _priorities(declared: tuple[DeclaredPriorityClass, ...] | None) -> tuple[PriorityClass, ...] | None:
+    if declared is None:
+        return None
+    return tuple(PriorityClass(item.name, item.value, item.preemption_policy, item.global_default) for item in declared)
 
 
 def _first(written: _Field | None, found: _Field | None) -> _Field | None:

@@ -232,7 +232,10 @@ def read_snapshot(
     states = states_now(read, reported, left_states, broken_states, {**models, **new_clones}, now)
     states |= {name: standby.put_to_sleep(states[name], now) for name in asleep if name in states}
     capacities, broken_capacity = as_counted(read, reported, broken_reports, states, now)
-    profiles = {name: ClusterProfile.of(cluster, capacities.get(name)) for name, cluster in read.own.clusters.items()}
+    profiles = {
+        name: ClusterProfile.of(cluster, capacities.get(name), read.priority_classes)
+        for name, cluster in read.own.clusters.items()
+    }
     problems.extend(_types_not_counted(read, capacities, now))
     known = Known(read, profiles, queues(grouping.groups.values(), as_heard.values()))
     groups = checks.checked(known, grouping.groups, problems)

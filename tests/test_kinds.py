@@ -189,6 +189,7 @@ spec:
       overhead: {cpu: 250m}
       nodeSelector: {sandbox: gvisor}
       tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+    priorityClasses: [{name: high, value: 1000, preemptionPolicy: Never, globalDefault: true}]
     storageClasses: [{name: local, default: true, zones: [us-west-2d], nodeAffinity: [{matchLabels: {disk: fast}}]}]
     gangScheduler: scheduler-plugins
     sliceTopology: cloud.google.com/gke-nodepool
@@ -459,6 +460,7 @@ runtimeClasses:
   overhead: {cpu: 250m}
   nodeSelector: {sandbox: gvisor}
   tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+priorityClasses: [{name: high, value: 1000, preemptionPolicy: Never, globalDefault: true}]
 storageClasses: [{name: local, default: true, zones: [us-west-2d], nodeAffinity: [{matchLabels: {disk: fast}}]}]
 volumes:
 - claim: rayjob1/data

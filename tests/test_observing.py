@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitplacer.kinds.profile import LimitRange
+from gitplacer.kinds.profile import LimitRange, PriorityClass
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
@@ -371,6 +371,11 @@ def test_what_is_added_to_pods_is_told() -> None:
         thing("node.k8s.io/v1", "RuntimeClass", "gvisor", handler="runsc", overhead={"podFixed": {"cpu": "250m"}}, scheduling={"nodeSelector": {"sandbox": "true"}, "tolerations": [{"key": "s", "operator": "Exists"}]}),
         thing("node.k8s.io/v1", "RuntimeClass", "a", handler="a"),
     ]  # fmt: skip
+    priorities = [
+        thing("scheduling.k8s.io/v1", "PriorityClass", "usual", value=3, globalDefault=True),
+        thing("scheduling.k8s.io/v1", "PriorityClass", "high", value=7, preemptionPolicy="Never"),
+        thing("scheduling.k8s.io/v1", "PriorityClass", "system-node-critical", value=2_000_001_000),
+    ]
     storage = [
         thing("storage.k8s.io/v1", "StorageClass", "zonal", provisioner="p", annotations={"storageclass.kubernetes.io/is-default-class": "true"},
               allowedTopologies=[{"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["a", "b"]}]}]),
@@ -380,6 +385,7 @@ def test_what_is_added_to_pods_is_told() -> None:
         {
             ("", "limitranges"): ranges,
             ("node.k8s.io", "runtimeclasses"): classes,
+            ("scheduling.k8s.io", "priorityclasses"): priorities,
             ("storage.k8s.io", "storageclasses"): storage,
         }
     )
@@ -397,6 +403,10 @@ def test_what_is_added_to_pods_is_told() -> None:
         {"cpu": "250m"},
         {"sandbox": "true"},
         "s",
+    )
+    assert equipment.priority_classes(priorities) == (
+        PriorityClass(name="high", value=7, preemption_policy="Never"),
+        PriorityClass(name="usual", value=3, global_default=True),
     )
     any_, zonal = equipment.storage_classes(storage)
     assert (any_.default, any_.reach(), zonal.default) == (False, (), True)

@@ -228,6 +228,24 @@ DEMANDED = [
     ("RayCluster headGroupSpec.template.spec.runtimeClassName: gvisor && headGroupSpec.template.spec.overhead: {cpu: 500m}",
      "runtimeClassName gvisor", "runtimeClasses: [{name: gvisor, overhead: {cpu: '0.5'}}]",
      "runtimeClasses: [{name: gvisor}]", "the pod's overhead is not that of RuntimeClass gvisor"),
+    # PriorityClasses
+    ("RayCluster headGroupSpec.template.spec.priorityClassName: high", "priorityClassName high",
+     "priorityClasses: [{name: high, value: 5}]", "priorityClasses: []", "there is no PriorityClass high"),
+    ("RayJob submitterPodTemplate.spec.priorityClassName: high", "priorityClassName high",
+     "{priorityClasses: [], present: [{apiGroup: scheduling.k8s.io, kind: PriorityClass, name: high}]}", "priorityClasses: []",
+     "there is no PriorityClass high"),
+    ("RayCluster workerGroupSpecs.0.template.spec.priorityClassName: high && workerGroupSpecs.0.template.spec.priority: 5",
+     "priorityClassName high", "priorityClasses: [{name: high, value: 5}]", "priorityClasses: [{name: high, value: 7}]",
+     "PriorityClass high gives priority 7, and the pod says 5"),
+    ("RayCluster headGroupSpec.template.spec.priorityClassName: high && headGroupSpec.template.spec.preemptionPolicy: Never",
+     "priorityClassName high", "priorityClasses: [{name: high, value: 5, preemptionPolicy: Never}]",
+     "priorityClasses: [{name: high, value: 5}]", "PriorityClass high gives preemptionPolicy PreemptLowerPriority, and the pod says Never"),
+    ("RayCluster headGroupSpec.template.spec.priority: 5", "priority 5",
+     "priorityClasses: [{name: usual, value: 5, globalDefault: true}, {name: more, value: 6, globalDefault: true}]",
+     "priorityClasses: [{name: usual, value: 5}]", "a pod without a PriorityClass gets priority 0, and the pod says 5"),
+    ("RayCluster headGroupSpec.template.spec.preemptionPolicy: Never", "preemptionPolicy Never",
+     "priorityClasses: [{name: usual, value: 0, globalDefault: true, preemptionPolicy: Never}]", "priorityClasses: []",
+     "a pod without a PriorityClass gets preemptionPolicy PreemptLowerPriority, and the pod says Never"),
 ]  # fmt: skip
 """One row for each thing that can be asked for, and one more where there are two ways of not having it."""
 
@@ -244,6 +262,14 @@ def test_what_a_manifest_asks_for_is_served_or_it_is_said_why_not(
     assert [known(lacks).unmet(demand) for demand in found if demand.feature == feature] == [words]
     (demand,) = (demand for demand in found if demand.feature == feature)
     assert at(value, demand.path) is not None, "it says where it is asked for"
+
+
+@pytest.mark.parametrize("profile", ["{}", "priorityClasses: []"])
+def test_the_priority_classes_of_kubernetes_itself_are_known_everywhere(profile: str) -> None:
+    says = Demand("priority", priority_class="system-node-critical", priority="2000001000")
+    assert known(profile).unmet(says) is None
+    words = "PriorityClass system-node-critical gives priority 2000001000, and the pod says 0"
+    assert known(profile).unmet(replace(says, priority="0")) == words
 
 
 def test_every_demand_has_a_row() -> None:
@@ -708,6 +734,42 @@ def test_pods_tolerate_the_taint_of_their_devices_where_the_api_server_adds_it(
     assert decisions(done)["web/gpu"].after == after
     if after:
         assert done.tree.read("clusters/a/workloads/web/gpu/pod.yaml") == pod["workloads/web/pod.yaml"].encode()
+
+
+PRIORITY = "  priorityClassName: high\n  priority: 5\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "more", "words"),
+    [
+        ("", "priorityClasses: [{name: high, value: 7}]\n", "PriorityClass high gives priority 7, and the pod says 5"),
+        ("", "priorityClasses: []\n", "there is no PriorityClass high"),
+        ("", "", ""),  # nobody looked
+        ("7", "", "PriorityClass high gives priority 7, and the pod says 5"),
+        ("7", "priorityClasses: []\n", "PriorityClass high gives priority 7, and the pod says 5"),
+        ("5", "priorityClasses: []\n", ""),  # it is on its way
+        ("7", "priorityClasses: [{name: high, value: 5}]\n", ""),  # no API server changes the value
+    ],
+)
+def test_a_pod_that_says_its_priority_goes_where_its_class_gives_it(told: str, more: str, words: str) -> None:
+    """`told` is the value of the class in the source."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: first}\nspec:\n  containers: [{name: a, image: a}]\n" + PRIORITY
+    files = {"workloads/web/pod.yaml": pod}
+    if told:
+        files["platform/classes/high.yaml"] = (
+            f"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: high}}\nvalue: {told}\n"
+        )
+    capacity = {
+        **snapshot("a", ROOMY, more=more),
+        **snapshot("b", "n1 1 1Gi", more="priorityClasses: [{name: high, value: 5}]\n"),
+    }
+    story = Story.of(
+        cluster("a"), cluster("b"), policy("p", "select: {}\nplacement: {type: Ordered, order: [{names: [a]}, {names: [b]}]}"),
+        files, capacity=capacity,
+    )  # fmt: skip
+    done = story.run()
+    assert decisions(done)["web/first"].after == ("b" if words else "a",)
+    assert verdicts(done, "web/first").get("a", "") == words
 
 
 def test_a_feature_gate_that_is_off_keeps_an_app_away() -> None:

@@ -360,6 +360,26 @@ def test_a_priority_class_has_to_be_there() -> None:
     assert said([a_pod("p", priorityClassName="x")], A) == "Fits"
 
 
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        ({"priorityClassName": "high", "priority": 5}, "Fits"),
+        ({"priorityClassName": "high", "priority": 6}, "No PriorityClassConflict"),
+        ({"priorityClassName": "high", "preemptionPolicy": "PreemptLowerPriority"}, "Fits"),
+        ({"priorityClassName": "high", "preemptionPolicy": "Never"}, "No PriorityClassConflict"),
+        ({"priorityClassName": "calm", "preemptionPolicy": "Never"}, "Fits"),
+        ({"priorityClassName": "system-node-critical", "priority": 1}, "No PriorityClassConflict"),
+        ({"priority": 3}, "Fits"),  # that of the default one
+        ({"priority": 0}, "No PriorityClassConflict"),
+    ],
+)
+def test_a_pod_says_no_other_priority_than_its_class(spec: Json, answer: str) -> None:
+    calm = {**priority_class("calm", 5), "preemptionPolicy": "Never"}
+    classes = [priority_class("high", 5), calm, priority_class("usual", 3, True)]
+    assert said([a_pod("p", **spec)], A, *classes) == answer
+    assert said([a_pod("p", **spec)], A) == "Fits"
+
+
 def test_the_order_by_priority_is_tried_and_others_too() -> None:
     gang = [pod("low", priority=1), *pods(2, "high", priority=5), pod("none")]
     orders = dict(named_orders(board([node("n")], gang)))

@@ -267,10 +267,10 @@ def _read_equipment(
     for name, resource, read in readers:
         values = look.all(resource)
         fields[name] = None if values is None else look.told(resource.name_in_url, read, values)
-    present: list[Identity] = []
-    values = look.all(resources.PRIORITY_CLASSES) or []
-    present += equipment.present(values, "scheduling.k8s.io", "PriorityClass")
-    if present:
+    values = look.all(resources.PRIORITY_CLASSES)
+    if values is not None:
+        fields["priority_classes"] = look.told("priorityclasses", equipment.priority_classes, values)
+    if present := [*equipment.present(values or [], "scheduling.k8s.io", "PriorityClass")]:
         fields["present"] = equipment.present_objects(present, placed.members)
     volumes: list[BoundVolume] = []
     for page in look.pages(resources.VOLUMES):

@@ -86,7 +86,7 @@ PRIORITY_CLASSES = Resource(
     group="scheduling.k8s.io",
     name_in_url="priorityclasses",
     kind="PriorityClass",
-    lost="one that is missing is not noticed",
+    lost="they are not known, so not checked",
 )
 NODE_POOLS = Resource(
     group="karpenter.sh", name_in_url="nodepools", kind="NodePool", lost="what Karpenter can add is as the Cluster says"

@@ -113,6 +113,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.MISSING_RUNTIME_CLASS: ("its RuntimeClass is not there",) * 2,
     Reason.RUNTIME_CLASS_CONFLICT: ("its RuntimeClass contradicts its pods",) * 2,
     Reason.MISSING_PRIORITY_CLASS: ("its PriorityClass is not there",) * 2,
+    Reason.PRIORITY_CLASS_CONFLICT: ("its PriorityClass contradicts its pods",) * 2,
     Reason.LIMIT_RANGE: ("a LimitRange refuses its pods", "{}"),
     Reason.QUOTA_EXCEEDED: ("a ResourceQuota refuses its pods",) * 2,
     Reason.NODE_NOMINATED: ("fits only where room is held for another pod",) * 2,

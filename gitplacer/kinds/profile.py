@@ -17,6 +17,7 @@ from gitplacer.kinds.fields import (
     Bounds,
     DnsLabel,
     DnsSubdomain,
+    Integer,
     LabelKey,
     LabelMap,
     Matching,
@@ -105,6 +106,19 @@ class RuntimeClass(Model):
     """Tolerations that its pods get (`scheduling.tolerations`)."""
 
 
+class PriorityClass(Model):
+    """A PriorityClass: what pods say themselves of their priority must be what it gives them."""
+
+    name: DnsSubdomain
+    """Its name, which pods give as `priorityClassName`."""
+    value: Annotated[Integer, Field(ge=-(2**31), lt=2**31)]
+    """The priority of its pods."""
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
+    """Whether its pods may preempt others."""
+    global_default: Boolean = False
+    """Whether it is the class of pods that name none."""
+
+
 class VolumeNodes(Model):
     """Nodes from which volumes are reached: in one of the zones, and as one of the terms has it. Neither means all nodes."""
 
@@ -155,6 +169,8 @@ class Equipment(Model):
     """Its LimitRanges."""
     runtime_classes: tuple[RuntimeClass, ...] | None = None
     """Its RuntimeClasses; absent means not known, so not checked."""
+    priority_classes: tuple[PriorityClass, ...] | None = None
+    """Its PriorityClasses, but for the two that Kubernetes makes; absent means not known, so not checked."""
     storage_classes: tuple[StorageClass, ...] | None = None
     """Its StorageClasses; pods go only where volumes of theirs can be made. A class that is not there is not checked."""
     gang_scheduler: GangScheduler | None = None

@@ -121,6 +121,7 @@ class Reason(enum.StrEnum):
     MISSING_RUNTIME_CLASS = "MissingRuntimeClass"
     RUNTIME_CLASS_CONFLICT = "RuntimeClassConflict"  # it and the pods ask for different nodes, or overhead
     MISSING_PRIORITY_CLASS = "MissingPriorityClass"
+    PRIORITY_CLASS_CONFLICT = "PriorityClassConflict"  # the pods say another priority than their class
     LIMIT_RANGE = "LimitRangeViolated"
     QUOTA_EXCEEDED = "QuotaExceeded"
     NODE_NOMINATED = "NodeNominated"  # fits only where room is held for a pod that preempts others

@@ -88,13 +88,14 @@ class Claim:
 @dataclass(frozen=True)
 class Named:
     """
-    What a pod names that its cluster has to know when it is created: volume claims, its priority, its runtime class. `gated`: it
-    has scheduling gates; `ends`: it has a deadline, so that quotas count it as terminating.
+    What a pod names that its cluster has to know when it is created: volume claims, its priority and preemption policy, its runtime
+    class. `gated`: it has scheduling gates; `ends`: it has a deadline, so that quotas count it as terminating.
     """
 
     claims: tuple[Claim, ...] = ()
     priority_class: str = ""
     priority: int | None = None
+    preemption: str = ""
     runtime_class: str = ""
     gated: bool = False
     ends: bool = False

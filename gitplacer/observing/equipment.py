@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from gitplacer.kinds.capacity import BoundVolume
-from gitplacer.kinds.profile import ZONE, LimitRange, PresentObject, RuntimeClass, StorageClass
+from gitplacer.kinds.profile import ZONE, LimitRange, PresentObject, PriorityClass, RuntimeClass, StorageClass
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
 from gitplacer.model import quantity
 from gitplacer.model.workload import Identity
@@ -22,6 +22,7 @@ from gitplacer.scheduler.admission import read_rules
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.storage import CLASS, VOLUME, Reach, read_storage
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
+from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.requests import Amounts
 
 _WRITABLE = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -65,6 +66,21 @@ def runtime_classes(values: Iterable[Mapping[str, Any]]) -> tuple[RuntimeClass, 
             ),
         )
         for item in sorted(found, key=lambda item: item.name)
+    )
+
+
+def priority_classes(values: Iterable[Mapping[str, Any]]) -> tuple[PriorityClass, ...]:
+    """All PriorityClasses, but for those that every cluster has."""
+    found = (priorityclasses.read(cursor_of(value)) for value in values)
+    return tuple(
+        PriorityClass(
+            name=item.name,
+            value=item.value,
+            preemption_policy="Never" if item.preemption == "Never" else "PreemptLowerPriority",
+            global_default=item.is_default,
+        )
+        for item in sorted(found, key=lambda item: item.name)
+        if item.name not in priorityclasses.BUILT_IN
     )
 
 

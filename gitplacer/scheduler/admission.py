@@ -26,14 +26,14 @@ from gitplacer.model.labels import Requirement
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
+from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
 from gitplacer.workloads.limitranges import ContainerLimits, above, below, breaches, container_defaults, filled_in
+from gitplacer.workloads.priorityclasses import BUILT_IN, PriorityClass
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
-_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-"""The API server makes these two."""
 _MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 """Of these, a quota wants every container to say how much."""
 _PLUGIN_IS_ON = {"gce://": "-gke.", "aws://": "-eks-"}
@@ -72,8 +72,8 @@ class Rules:
 
     limits: Mapping[str, tuple[Limit, ...]]
     runtime_classes: tuple[RuntimeClass, ...] | None
-    priorities: Mapping[str, int] | None
-    default_priority: tuple[str, int]
+    priorities: Mapping[str, PriorityClass] | None
+    default_priority: PriorityClass
     quotas: Mapping[str, tuple[Quota, ...]]
     tolerates_extended: bool = False
 
@@ -90,10 +90,15 @@ class Rules:
 
     def priority(self, role: Role) -> tuple[str, int]:
         """The class and the number of a role's priority; 0 where the class is not known."""
+        found = self._priority_class(role)
+        if found is None or (self.priorities is None and role.named.priority is not None):
+            return role.named.priority_class, role.named.priority or 0
+        return found.name, found.value
+
+    def _priority_class(self, role: Role) -> PriorityClass | None:
+        """The class of a role; None if it is not there."""
         name = role.named.priority_class
-        if name:
-            return name, {**(self.priorities or {}), **_SYSTEM_PRIORITIES}.get(name, role.named.priority or 0)
-        return self.default_priority if role.named.priority is None else ("", role.named.priority)
+        return {**(self.priorities or {}), **BUILT_IN}.get(name) if name else self.default_priority
 
     def refusals(self, namespace: str, roles: Sequence[Role]) -> Iterator[Objection]:
         """Why pods of a namespace are not let in, apart from quotas."""
@@ -114,9 +119,12 @@ class Rules:
             # sizing has filled in what the class says where the pod says nothing, and kept the pod's word where both do
             if found.name == runtime and (said := found.contradicts(dict(role.shape.node_selector), overhead)):
                 yield Objection(Reason.RUNTIME_CLASS_CONFLICT, f"{role.name}: {said}")
-        known = None if self.priorities is None else self.priorities.keys() | _SYSTEM_PRIORITIES.keys()
-        if priority and known is not None and priority not in known:
+        if self.priorities is None:
+            return
+        if (of := self._priority_class(role)) is None:
             yield Objection(Reason.MISSING_PRIORITY_CLASS, f"{role.name}: there is no PriorityClass {priority}")
+        elif said := of.contradicts(role.named.priority, role.named.preemption):
+            yield Objection(Reason.PRIORITY_CLASS_CONFLICT, f"{role.name}: {said}")
 
     def over_quota(self, namespace: str, roles: Sequence[Role]) -> Iterator[Objection]:
         """What quotas of a namespace have too little left of for all these pods together."""
@@ -288,15 +296,12 @@ def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
     quotas: dict[str, list[Quota]] = defaultdict(list)
     for root in by_kind["ResourceQuota"]:
         quotas[_namespace(root)].append(_quota(root))
-    priorities = {_named(root): root.integer("value") or 0 for root in by_kind["PriorityClass"]}
-    default = [_named(root) for root in by_kind["PriorityClass"] if root.boolean("globalDefault")]
-    # of several the least counts, as the admission plug-in has it
-    name = min(default, key=lambda each: (priorities[each], each), default="")
+    priorities = {_named(root): priorityclasses.read(root) for root in by_kind["PriorityClass"]}
     return Rules(
         limits={namespace: tuple(found) for namespace, found in limits.items()},
         runtime_classes=tuple(map(_runtime_class, by_kind["RuntimeClass"])) or None,
         priorities=priorities or None,
-        default_priority=(name, priorities.get(name, 0)),
+        default_priority=priorityclasses.default(priorities.values()),
         quotas={namespace: tuple(found) for namespace, found in quotas.items()},
         tolerates_extended=tolerates_extended(nodes),
     )

@@ -23,6 +23,7 @@ from typing import Any
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.workloads.facts import Demand, at
+from gitplacer.workloads.fields import INT32_MAX
 
 GATEWAY_API = "gateway.networking.k8s.io"
 CERT_MANAGER = "cert-manager.io"
@@ -254,6 +255,25 @@ def _pod(template: _Mapping, path: Path) -> _Asked:
             overhead=_pairs(spec, "overhead"),
         )
         yield demand, (*path, "spec", "runtimeClassName")
+    yield from _priority(spec, (*path, "spec"))
+
+
+def _priority(spec: _Mapping, path: Path) -> _Asked:
+    said = {
+        key: spec[key] for key in ("priorityClassName", "priority", "preemptionPolicy") if spec.get(key) is not None
+    }
+    name, priority, preemption = (said.get(key, "") for key in ("priorityClassName", "priority", "preemptionPolicy"))
+    if not (said and isinstance(name, str) and isinstance(preemption, str)):
+        return
+    if type(priority) is int and abs(priority) <= INT32_MAX:
+        priority = str(priority)
+    elif priority != "":
+        return
+    key = next(iter(said))
+    yield (
+        Demand(f"{key} {said[key]}", priority_class=name, priority=priority, preemption=preemption),
+        (*path, key),
+    )
 
 
 def _pairs(value: _Mapping, key: str) -> LabelPairs:

@@ -117,7 +117,8 @@ class Demand:
 
     `since` is the KubeRay version that has it and `gate` its feature gate, on by default from `on_since` (empty: never);
     `api` an API group that must be served; `runtime_class` a RuntimeClass that must be there, and admit pods with this `node_selector` and
-    `overhead`, both as they are written; `sealing_key` the key that must open it; `stays`: the object must not be deleted when it is done; `schedulers` the gang schedulers with which KubeRay refuses it.
+    `overhead`, both as they are written; `priority_class` a PriorityClass that must be there, '' for that of pods that name none, and give pods
+    what they say themselves of their `priority` and their `preemption` policy, '' where they say nothing; `sealing_key` the key that must open it; `stays`: the object must not be deleted when it is done; `schedulers` the gang schedulers with which KubeRay refuses it.
     """
 
     feature: str
@@ -128,6 +129,9 @@ class Demand:
     runtime_class: str = ""
     node_selector: LabelPairs = ()
     overhead: LabelPairs = ()
+    priority_class: str = ""
+    priority: str = ""
+    preemption: str = ""
     sealing_key: str = ""
     stays: bool = False
     schedulers: tuple[str, ...] = ()

@@ -170,6 +170,7 @@ def _named(spec: Cursor) -> Named:
         tuple(pod_claims(spec)),
         spec.text("priorityClassName"),
         spec.integer("priority"),
+        spec.text("preemptionPolicy"),
         spec.text("runtimeClassName"),
         gated=spec.has("schedulingGates") and bool(spec.items("schedulingGates")),
         ends=spec.has("activeDeadlineSeconds"),
