@@ -27,13 +27,14 @@ from gitplacer.kinds.profile import PriorityClass as DeclaredPriorityClass
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
 from gitplacer.model import quantity
 from gitplacer.model.podrules import LabelPairs
+from gitplacer.model.resources import NOTHING
 from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
 from gitplacer.workloads.edits import Operator
 from gitplacer.workloads.facts import Demand
-from gitplacer.workloads.limitranges import ContainerLimits, container_defaults, filled_in
+from gitplacer.workloads.limitranges import LimitItem, container_defaults, filled_in
 from gitplacer.workloads.priorityclasses import PriorityClass
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 
@@ -154,8 +155,8 @@ class ClusterProfile:
         return {namespace: self._surroundings(items) for namespace, items in ranges.items()}
 
     @cached_property
-    def refuses_containers(self) -> bool:
-        """Whether there are containers that a LimitRange there keeps out."""
+    def refuses_pods(self) -> bool:
+        """Whether there are pods that a LimitRange there keeps out."""
         return any(_kept(item).refuses for item in self.limit_ranges)
 
     def _surroundings(self, ranges: Sequence[LimitRange]) -> Surroundings:
@@ -169,7 +170,7 @@ class ClusterProfile:
             container_defaults=container_defaults(kept),
             runtime_classes=self._runtime_classes,
             counts_replicas=not self._before(_INDEXING.since) and not self._gated_off(_INDEXING),
-            container_limits=kept if any(item.refuses for item in kept) else (),
+            limits=kept if any(item.refuses for item in kept) else (),
             tolerates_extended=self.extended_resource_toleration,
         )
 
@@ -326,10 +327,17 @@ def _amounts(texts: LabelPairs) -> Iterator[tuple[str, int]]:
             yield name, quantity.amount(name, text)
 
 
-def _kept(item: LimitRange) -> ContainerLimits:
+def _kept(item: LimitRange) -> LimitItem:
     """A LimitRange as the API server keeps it, which a person may have written down without what it fills in."""
     return filled_in(
-        ContainerLimits(default=item.default, default_request=item.default_request, least=item.min, most=item.max)
+        LimitItem(
+            of=item.type,
+            default=item.default if item.type == "Container" else NOTHING,
+            default_request=item.default_request if item.type == "Container" else NOTHING,
+            least=item.min,
+            most=item.max,
+            ratio={name: quantity.parse(text) for name, text in item.max_limit_request_ratio.items()},
+        )
     )
 
 

@@ -362,8 +362,9 @@ def test_karpenter_is_told_by_its_nodes_within_the_limits_of_its_pools() -> None
 def test_what_is_added_to_pods_is_told() -> None:
     ranges = [
         thing("v1", "LimitRange", "l", "ray", spec={"limits": [
-            {"type": "Container", "default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}, "min": {"cpu": "10m"}, "max": {"cpu": "4"}},
+            {"type": "Container", "default": {"memory": "1Gi"}, "defaultRequest": {"cpu": "100m"}, "min": {"cpu": "10m"}, "max": {"cpu": "4"}, "maxLimitRequestRatio": {"memory": "1.5"}},
             {"type": "Pod", "max": {"cpu": "8"}},
+            {"type": "PersistentVolumeClaim", "max": {"storage": "8Gi"}},
         ]}),
         thing("v1", "LimitRange", "pods-only", "tools", spec={"limits": [{"type": "Pod", "max": {"cpu": "8"}}]}),
     ]  # fmt: skip
@@ -389,13 +390,15 @@ def test_what_is_added_to_pods_is_told() -> None:
             ("storage.k8s.io", "storageclasses"): storage,
         }
     )
-    [limit] = equipment.limit_ranges(ranges)
+    limit, *of_pods = equipment.limit_ranges(ranges)
+    assert of_pods == [LimitRange(namespace=name, type="Pod", max={"cpu": "8"}) for name in ("ray", "tools")]
     assert limit == LimitRange(
         namespace="ray",
         default={"cpu": "4", "memory": "1Gi"},
         default_request={"cpu": "100m", "memory": "1Gi"},
         min={"cpu": "10m"},
         max={"cpu": "4"},
+        max_limit_request_ratio={"memory": "1.5"},
     )
     a, gvisor = equipment.runtime_classes(classes)
     assert (a.name, gvisor.overhead.rendered(), gvisor.node_selector, gvisor.tolerations[0].key) == (

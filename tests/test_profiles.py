@@ -11,6 +11,7 @@ import copy
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -36,8 +37,8 @@ from gitplacer.observing.writing import snapshot_file
 from gitplacer.profiles import ClusterProfile
 from gitplacer.workloads import demands
 from gitplacer.workloads.facts import Demand, at
-from gitplacer.workloads.limitranges import ContainerLimits, breaches, container_defaults, filled_in
-from gitplacer.workloads.requests import Part, with_defaults
+from gitplacer.workloads.limitranges import LimitItem, breaches, container_defaults, filled_in
+from gitplacer.workloads.requests import Part, PodAsk, with_defaults
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass
 from tests.dumps import judged, machine, thing
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
@@ -570,13 +571,11 @@ def test_containers_that_ask_for_nothing_get_what_the_limit_ranges_of_their_name
 
 
 AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(1, 9)).map(Resources)
-GIVEN = st.builds(ContainerLimits, default=AMOUNTS, default_request=AMOUNTS, least=AMOUNTS, most=AMOUNTS).map(filled_in)
+GIVEN = st.builds(LimitItem, default=AMOUNTS, default_request=AMOUNTS, least=AMOUNTS, most=AMOUNTS).map(filled_in)
 
 
 @given(st.lists(GIVEN, max_size=4), st.randoms(use_true_random=False))
-def test_the_order_of_limit_ranges_does_not_matter_and_none_gives_more(
-    ranges: list[ContainerLimits], random: Any
-) -> None:
+def test_the_order_of_limit_ranges_does_not_matter_and_none_gives_more(ranges: list[LimitItem], random: Any) -> None:
     shuffled = [replace(item) for item in ranges]
     random.shuffle(shuffled)
     total = container_defaults(ranges)
@@ -596,39 +595,69 @@ def rising(*names: str) -> st.SearchStrategy[dict[str, dict[str, int]]]:
     )
 
 
-RANGE = rising("least", "default_request", "default", "most").map(lambda fields: filled_in(ContainerLimits(**fields)))
+RATIO = st.none() | st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(3)])
+OF_CONTAINERS = st.builds(
+    lambda fields, ratio: filled_in(LimitItem(**fields, ratio={"cpu": ratio} if ratio else {})),
+    rising("least", "default_request", "default", "most"), RATIO,
+)  # fmt: skip
+OF_PODS = st.builds(
+    lambda fields, ratio: LimitItem(of="Pod", **fields, ratio={"cpu": ratio} if ratio else {}),
+    rising("least", "most"),
+    RATIO,
+)
+_Has = dict[str, int]
 
 
-def giving(**fields: int) -> ContainerLimits:
-    return filled_in(ContainerLimits(**{name: {"cpu": amount} for name, amount in fields.items()}))
+def giving(**fields: int) -> LimitItem:
+    return filled_in(LimitItem(**{name: {"cpu": amount} for name, amount in fields.items()}))
 
 
-def is_admitted(asked: dict[str, int], limited: dict[str, int], ranges: Sequence[ContainerLimits]) -> bool:
-    """Whether the API server lets a container in where it applies LimitRanges in this order."""
-    requests, limits = {**limited, **asked}, dict(limited)
-    for item in ranges:
-        requests = {**item.default_request, **requests}
-        limits = {**item.default, **limits}
-    return all(requests[name] <= limit for name, limit in limits.items()) and all(
-        all(min(requests[name], limits.get(name, requests[name])) >= least for name, least in item.least.items())
-        and all(max(requests[name], limits[name]) <= most for name, most in item.most.items())
+def is_admitted(containers: Sequence[tuple[_Has, _Has]], ranges: Sequence[LimitItem]) -> bool:
+    """Whether the API server lets a pod in where it applies LimitRanges in this order."""
+    filled = []
+    for asked, limited in containers:
+        requests, limits = {**limited, **asked}, dict(limited)
+        for item in ranges:
+            requests = {**item.default_request, **requests}
+            limits = {**item.default, **limits}
+        filled.append((requests, limits))
+    together = tuple(
+        {"cpu": sum(each[i]["cpu"] for each in filled if each[i])} if any(each[i] for each in filled) else {}
+        for i in (0, 1)
+    )
+    return all(requests[name] <= limit for requests, limits in filled for name, limit in limits.items()) and all(
+        keeps(item, requests, limits)
         for item in ranges
+        for requests, limits in (filled if item.of == "Container" else [together])
     )
 
 
-@example({}, [giving(default=4), giving(default=1)])
-@example({}, [giving(default_request=2), giving(default=1), giving(default=4)])
-@example({}, [giving(least=2), giving(default=1)])
-@example({"asked": {"cpu": 2}}, [giving(default=4), giving(most=1)])
-@given(rising("asked", "limited"), st.lists(RANGE, max_size=3))
-def test_a_container_is_refused_if_any_order_of_limit_ranges_refuses_it(
-    container: dict[str, dict[str, int]], ranges: list[ContainerLimits]
+def keeps(item: LimitItem, requests: _Has, limits: _Has) -> bool:
+    """minConstraint, maxConstraint and limitRequestRatioConstraint of the admission plug-in."""
+    request, limit = requests.get("cpu"), limits.get("cpu")
+    least, most, ratio = (each.get("cpu") for each in (item.least, item.most, item.ratio))
+    if least is not None and (request is None or request < least or (limit is not None and limit < least)):
+        return False
+    if most is not None and (limit is None or limit > most or (request is not None and request > most)):
+        return False
+    return ratio is None or bool(request and limit and limit / request <= ratio)
+
+
+@example([{}], [giving(default=4), giving(default=1)])
+@example([{}], [giving(default_request=2), giving(default=1), giving(default=4)])
+@example([{}], [giving(least=2), giving(default=1)])
+@example([{"asked": {"cpu": 2}}], [giving(default=4), giving(most=1)])
+@example([{}, {}], [giving(default=2), LimitItem(of="Pod", most={"cpu": 3})])
+@example([{}, {"limited": {"cpu": 1}}], [giving(default_request=0), LimitItem(of="Pod", ratio={"cpu": Fraction(1)})])
+@given(st.lists(rising("asked", "limited"), min_size=1, max_size=2), st.lists(OF_CONTAINERS | OF_PODS, max_size=3))
+def test_a_pod_is_refused_if_any_order_of_limit_ranges_refuses_it(
+    containers: list[dict[str, _Has]], ranges: list[LimitItem]
 ) -> None:
-    asked, limited = container.get("asked", {}), container.get("limited", {})
-    part = replace(Part("c", {**limited, **asked}), limits=limited)
-    part = with_defaults(part, container_defaults(ranges))
-    admitted = all(is_admitted(asked, limited, order) for order in permutations(ranges))
-    assert (not any(any(breaches(item, part, ranges)) for item in ranges)) == admitted
+    told = [(container.get("asked", {}), container.get("limited", {})) for container in containers]
+    parts = [replace(Part("c", {**limited, **asked}), limits=limited) for asked, limited in told]
+    ask = PodAsk(tuple(with_defaults(part, container_defaults(ranges)) for part in parts))
+    admitted = all(is_admitted(told, order) for order in permutations(ranges))
+    assert (not any(any(breaches(item, ask, ranges)) for item in ranges)) == admitted
 
 
 # stories
@@ -873,6 +902,34 @@ TWO = "{default: {cpu: 4}}", "{default: {cpu: 1}}"
         (["{min: {cpu: 2}}"], "{}", "Fits"),
         (["{min: {cpu: 2}}"], "{requests: {cpu: 2}}", "Fits"),
         (["{min: {nvidia.com/gpu: 0}}"], "{}", "Fits"),
+        (["{maxLimitRequestRatio: {cpu: 2}}"], "{requests: {cpu: 1}, limits: {cpu: 3}}", "LimitRangeViolated"),
+        (["{maxLimitRequestRatio: {cpu: 3}}"], "{requests: {cpu: 1}, limits: {cpu: 3}}", "Fits"),
+        (
+            ["{maxLimitRequestRatio: {memory: 1.5}}"],
+            "{requests: {memory: 1Gi}, limits: {memory: 1740Mi}}",
+            "LimitRangeViolated",
+        ),
+        (["{maxLimitRequestRatio: {cpu: 2}}"], "{}", "LimitRangeViolated"),  # it wants both to be there
+        (["{maxLimitRequestRatio: {cpu: 2}, default: {cpu: 4}, defaultRequest: {cpu: 1}}"], "{}", "LimitRangeViolated"),
+        (
+            [
+                "{maxLimitRequestRatio: {cpu: 3}, default: {cpu: 4}, defaultRequest: {cpu: 4}}",
+                "{default: {cpu: 2}, defaultRequest: {cpu: 1}}",
+            ],
+            "{}",
+            "Fits",
+        ),  # each gives both at once
+        (["{type: Pod, max: {cpu: 2}}"], "{limits: {cpu: 3}}", "LimitRangeViolated"),
+        (["{type: Pod, max: {cpu: 2}}"], "{limits: {cpu: 2}}", "Fits"),
+        (["{type: Pod, max: {cpu: 2}}"], "{}", "LimitRangeViolated"),  # it has no limit, and is given none
+        (["{type: Pod, max: {cpu: 2}}", "{default: {cpu: 2}}"], "{}", "Fits"),
+        (["{type: Pod, min: {cpu: 2}}"], "{requests: {cpu: 1}}", "LimitRangeViolated"),
+        (
+            ["{type: Pod, maxLimitRequestRatio: {cpu: 2}}"],
+            "{requests: {cpu: 1}, limits: {cpu: 3}}",
+            "LimitRangeViolated",
+        ),
+        (["{type: PersistentVolumeClaim, max: {storage: 1Gi}}"], "{}", "Fits"),
     ],
 )
 def test_a_plan_and_fit_say_the_same_of_limit_ranges(ranges: list[str], resources: str, answer: str) -> None:
@@ -887,7 +944,7 @@ def test_a_plan_and_fit_say_the_same_of_limit_ranges(ranges: list[str], resource
     seen = CapacitySnapshot.model_validate(
         {**yaml.safe_load(snapshot("a", ROOMY)["a.yaml"]), "limitRanges": limit_ranges(items)}
     )
-    by_hand = [{"namespace": "x", **yaml.safe_load(item)} for item in ranges]
+    by_hand = [{"namespace": "x", **yaml.safe_load(item)} for item in ranges if "PersistentVolumeClaim" not in item]
     for story in (
         Story.of(cluster("a"), ANYWHERE, capacity={"a.yaml": snapshot_file(seen).decode()}),
         Story.of(cluster("a", profile=json.dumps({"limitRanges": by_hand})), ANYWHERE, capacity=snapshot("a", ROOMY)),

@@ -22,6 +22,7 @@ from gitplacer.kinds.fields import (
     LabelMap,
     Matching,
     Model,
+    Ratios,
     Word,
 )
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
@@ -79,18 +80,23 @@ class KubeRay(Model):
 
 
 class LimitRange(Model):
-    """What a LimitRange of type Container gives to containers that ask for nothing, and wants of all."""
+    """What an item of a LimitRange gives to containers that ask for nothing, and wants of all, or of all pods."""
 
     namespace: DnsLabel
     """Its namespace."""
+    type: Literal["Container", "Pod"] = "Container"
+    """Of what the least, the most and the ratio are: of each container, or of each pod as a whole, to which nothing is given."""
     default_request: Bounds = {}
     """Requests of containers that have none."""
     default: Bounds = {}
     """Limits of containers that have none; a resource that `defaultRequest` lacks is requested like this."""
     min: Bounds = {}
-    """The least that a container may ask for; what one asks for that asks for none, where nothing else says it."""
+    """The least that a container or pod may ask for; what a container asks for that asks for none, where nothing else says it."""
     max: Bounds = {}
-    """The most that a container may ask for, or have as its limit; the limit of one that has none, where `default` says no other."""
+    """The most that a container or pod may ask for, or have as its limit; the limit of a container that has none, where `default` says no
+    other."""
+    max_limit_request_ratio: Ratios = {}
+    """How many times its request a limit may be."""
 
 
 class RuntimeClass(Model):

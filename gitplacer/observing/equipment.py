@@ -9,6 +9,7 @@ reads the pages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from math import ceil
 from typing import Any
 
@@ -30,21 +31,28 @@ _OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 
 
 def limit_ranges(values: Iterable[Mapping[str, Any]]) -> tuple[LimitRange, ...]:
-    """What LimitRanges give to containers that ask for nothing, and want of all. Items of other types change no request."""
+    """What LimitRanges give to containers that ask for nothing, and want of all, or of pods. Others are about no pods."""
     found = []
     for namespace, limits in read_rules({**value, "kind": "LimitRange"} for value in values).limits.items():
         for item in limits:
-            if item.of == "Container" and (item.default or item.default_request):
+            if item.refuses or (item.of == "Container" and item.default_request):
                 found.append(
                     LimitRange(
                         namespace=namespace,
+                        type="Pod" if item.of == "Pod" else "Container",
                         default=_rendered(item.default),  # type: ignore[arg-type]
                         default_request=_rendered(item.default_request),  # type: ignore[arg-type]
                         min=_rendered(item.least),  # type: ignore[arg-type]
                         max=_rendered(item.most),  # type: ignore[arg-type]
+                        max_limit_request_ratio={name: _ratio(ratio) for name, ratio in sorted(item.ratio.items())},
                     )
                 )
     return tuple(sorted(found, key=repr))
+
+
+def _ratio(ratio: int | Fraction) -> str:
+    """A number of times, which quantities tell to a billionth."""
+    return f"{float(ratio):.9f}".rstrip("0").rstrip(".")
 
 
 def _rendered(amounts: Amounts) -> dict[str, str]:

@@ -602,7 +602,7 @@ class Pass:
         if key not in self._asked:
             variants, edited = self.snapshot.variants, None
             if cluster is not None and (
-                self.snapshot.profiles[cluster.name].refuses_containers
+                self.snapshot.profiles[cluster.name].refuses_pods
                 or any(variants.edits(member, cluster) for member in group.members)
             ):
                 edited = cluster

@@ -29,7 +29,7 @@ from gitplacer.scheduler.volumes import Objection
 from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
-from gitplacer.workloads.limitranges import ContainerLimits, above, below, breaches, container_defaults, filled_in
+from gitplacer.workloads.limitranges import LimitItem, breaches, container_defaults, filled_in
 from gitplacer.workloads.priorityclasses import BUILT_IN, PriorityClass
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
@@ -45,12 +45,10 @@ KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit(ContainerLimits):
-    """One item of a LimitRange. `of` is Container, or Pod, of which it is then that it says the least and the most."""
+class Limit(LimitItem):
+    """One item of the LimitRange of a name."""
 
     name: str
-    of: str
-    ratio: Mapping[str, Fraction] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +104,7 @@ class Rules:
             yield from self._missing(role)
             if role.ask is not None and role.count:
                 for item in self.limits.get(namespace, ()):
-                    for said in _breaches(item, role.ask, tuple(self._of_containers(namespace))):
+                    for said in breaches(item, role.ask, self.limits[namespace]):
                         message = f"LimitRange {item.name} of namespace {namespace} refuses {role.name}: {said}"
                         yield Objection(Reason.LIMIT_RANGE, message)
 
@@ -151,21 +149,7 @@ class Rules:
                     )
 
 
-# -- LimitRanges --------------------------------------------------------------------------------------------------
-
-
-def _breaches(item: Limit, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[str]:
-    """What a LimitRange has against a pod, with defaults filled in."""
-    if item.of == "Container":
-        for part in ask.parts:
-            yield from breaches(item, part, defaults)
-            yield from _beyond_ratio(item, f"container {part.name}", part.amounts, _limits(part, defaults))
-    elif item.of == "Pod":
-        every = [_limits(part, defaults) for part in ask.parts]
-        limits = None if None in every else _limits_of(ask, defaults)
-        requests = replace(ask, overhead=NOTHING, devices=NOTHING).effective()
-        for look in (below, above, _beyond_ratio):
-            yield from look(item, "the pod", requests, limits)
+# -- limits -------------------------------------------------------------------------------------------------------
 
 
 def _limits(part: Part, defaults: Sequence[Limit]) -> Amounts | None:
@@ -183,18 +167,6 @@ def _limits_of(ask: PodAsk, defaults: Sequence[Limit]) -> Resources:
     """The limits of a pod, added up as its requests are."""
     parts = tuple(replace(part, amounts=_limits(part, defaults) or {}) for part in ask.parts)
     return replace(ask, parts=parts, pod_level=ask.pod_level_limits, pod_level_limits=NOTHING).effective()
-
-
-def _beyond_ratio(item: Limit, what: str, requests: Amounts, limits: Amounts | None) -> Iterator[str]:
-    """Where limits are too many times their requests. Limits that nobody knows (None) are not looked at."""
-    if limits is None:
-        return
-    for name, ratio in sorted((item.ratio or {}).items()):
-        asked, limit = requests.get(name, 0), limits.get(name, 0)
-        if not asked or not limit:
-            yield f"{what} needs a request and a limit of {name}"
-        elif Fraction(limit) / Fraction(asked) > ratio:
-            yield f"{what} has a limit of {name} more than {float(ratio):g} times its request"
 
 
 # -- quotas -------------------------------------------------------------------------------------------------------
@@ -331,7 +303,7 @@ def _limit_items(root: Cursor) -> Iterator[Limit]:
             most=written(item, "max"),
             ratio=ratios,
         )
-        yield filled_in(limit) if limit.of == "Container" else limit
+        yield filled_in(limit)
 
 
 def _runtime_class(root: Cursor) -> RuntimeClass:

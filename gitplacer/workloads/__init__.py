@@ -10,7 +10,6 @@ controller does, write a module with a `KIND` row and put it in the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
 from typing import Any
 
 from gitplacer.documents import Cursor, Document, Edit
@@ -136,7 +135,7 @@ def read(
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
     if asked:
         facts = facts.but(demands=asked)
-    if around.container_limits and (refused := next(_refused(facts, around), "")):
+    if around.limits and (refused := next(_refused(facts, around), "")):
         facts = facts.but(refused=refused)
     if queue := tuple(_queue(root)):
         facts = facts.but(needs=distinct([*facts.needs, *queue]))
@@ -147,8 +146,8 @@ def _refused(facts: ObjectFacts, around: Surroundings) -> Iterator[str]:
     """The pods of an object that LimitRanges refuse, each with why."""
     for role in facts.roles:
         if role.ask is not None and (role.count or role.per_node):
-            for item, part in product(around.container_limits, role.ask.parts):
-                yield from (f"{role.name}: {said}" for said in breaches(item, part, around.container_limits))
+            for item in around.limits:
+                yield from (f"{role.name}: {said}" for said in breaches(item, role.ask, around.limits))
 
 
 def _queue(root: Cursor) -> Iterator[Reference]:

@@ -16,7 +16,7 @@ from math import ceil
 
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.workloads.limitranges import ContainerLimits
+from gitplacer.workloads.limitranges import LimitItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Surroundings:
     `waits_for_gcs`: KubeRay gives workers its init container. `head_sidecars` and `worker_sidecars` are containers that
     the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
     Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one, and
-    `container_limits` what each of them gives to containers and wants of them, () where none refuses any. `claims` has the
+    `limits` what each of their items gives to pods and wants of them, () where none refuses any. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
     `tolerates_extended`: pods get a toleration of the taint that is called like an extended resource they ask for.
@@ -67,7 +67,7 @@ class Surroundings:
     tolerates_extended: bool = False
     claims: tuple[tuple[str, Resources], ...] | None = None
     counts_replicas: bool = True
-    container_limits: tuple[ContainerLimits, ...] = ()
+    limits: tuple[LimitItem, ...] = ()
 
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
