@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gitplacer.documents import Document, parse
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -48,20 +48,30 @@ Reach = tuple[tuple[NodeTerm, ...], ...]
 _Field = TypeVar("_Field")
 
 
+class Coming(NamedTuple):
+    """What the source brings to a cluster, which may not be there yet: PriorityClasses, and by namespace items of LimitRanges with their names."""
+
+    priorities: tuple[PriorityClass, ...] = ()
+    limits: Mapping[str, tuple[tuple[str, LimitItem], ...]] = {}
+
+
+NOTHING_COMES = Coming()
+
+
 @dataclass(frozen=True)
 class ClusterProfile:
     """
     What is known of one cluster. None, and an empty KubeRay field, is what nobody looked at.
 
     `serves` has API groups without versions. `runtime_classes`, `limit_ranges` and `present` are as they were declared,
-    the last as identities; `coming_priorities` are the PriorityClasses of the source, which may not be there yet; `volumes` has by `<namespace>/<claim>` from which nodes the volume is reached.
+    the last as identities; `coming` is what the source brings; `volumes` has by `<namespace>/<claim>` from which nodes the volume is reached.
     """
 
     kuberay: KubeRay = field(default_factory=KubeRay)
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: tuple[DeclaredRuntimeClass, ...] | None = None
     priority_classes: tuple[PriorityClass, ...] | None = None
-    coming_priorities: tuple[PriorityClass, ...] = ()
+    coming: Coming = NOTHING_COMES
     gang_scheduler: str | None = None
     slice_topology: str = ""
     extended_resource_toleration: bool = False
@@ -74,10 +84,8 @@ class ClusterProfile:
     volumes: Mapping[str, Reach] = field(default_factory=dict)
 
     @staticmethod
-    def of(
-        cluster: Cluster, snapshot: CapacitySnapshot | None, coming: tuple[PriorityClass, ...] = ()
-    ) -> ClusterProfile:
-        """The profile of a cluster; `snapshot` is None where there is none that can be used, and `coming` are PriorityClasses of the source."""
+    def of(cluster: Cluster, snapshot: CapacitySnapshot | None, coming: Coming = NOTHING_COMES) -> ClusterProfile:
+        """The profile of a cluster; `snapshot` is None where there is none that can be used."""
         written = cluster.spec.profile
         found: Equipment = snapshot if snapshot is not None else Equipment()
         serves = None if snapshot is None or snapshot.serves is None else _groups(snapshot.serves)
@@ -86,7 +94,7 @@ class ClusterProfile:
             limit_ranges=_first(written.limit_ranges, found.limit_ranges) or (),
             runtime_classes=_first(written.runtime_classes, found.runtime_classes),
             priority_classes=_priorities(_first(written.priority_classes, found.priority_classes)),
-            coming_priorities=coming,
+            coming=coming,
             gang_scheduler=_first(written.gang_scheduler, found.gang_scheduler),
             slice_topology=_first(written.slice_topology, found.slice_topology) or "",
             extended_resource_toleration=_first(
@@ -149,18 +157,26 @@ class ClusterProfile:
 
     @cached_property
     def _by_namespace(self) -> Mapping[str, Surroundings]:
-        ranges: dict[str, list[LimitRange]] = defaultdict(list)
-        for item in self.limit_ranges:
-            ranges[item.namespace].append(item)
-        return {namespace: self._surroundings(items) for namespace, items in ranges.items()}
+        return {namespace: self._surroundings(items) for namespace, items in self._limits.items()}
+
+    @cached_property
+    def _limits(self) -> Mapping[str, list[LimitItem]]:
+        """The items of LimitRanges by namespace. One that the source has too is as the source has it, as soon as that is there."""
+        found: dict[str, list[LimitItem]] = defaultdict(list)
+        for namespace, items in self.coming.limits.items():
+            found[namespace] += (item for _, item in items)
+        for written in self.limit_ranges:
+            if all(name != written.name for name, _ in self.coming.limits.get(written.namespace, ())):
+                found[written.namespace].append(_kept(written))
+        return found
 
     @cached_property
     def refuses_pods(self) -> bool:
         """Whether there are pods that a LimitRange there keeps out."""
-        return any(_kept(item).refuses for item in self.limit_ranges)
+        return any(item.refuses for items in self._limits.values() for item in items)
 
-    def _surroundings(self, ranges: Sequence[LimitRange]) -> Surroundings:
-        kuberay, kept = self.kuberay, tuple(dict.fromkeys(map(_kept, ranges)))
+    def _surroundings(self, items: Sequence[LimitItem]) -> Surroundings:
+        kuberay, kept = self.kuberay, tuple(dict.fromkeys(items))
         return Surroundings(
             kuberay=self.version if self._before(NEWEST_KUBERAY) else (),
             waits_for_gcs=kuberay.init_container_injection is not False,
@@ -221,7 +237,7 @@ class ClusterProfile:
             self.gang_scheduler,
             self.sealing_key,
         )
-        return not any(operator) and not self.coming_priorities and all(item is None for item in served)
+        return not any(operator) and not self.coming.priorities and all(item is None for item in served)
 
     def unmet(self, demand: Demand) -> str | None:
         """Why the cluster cannot serve what an object asks of it, in words, or None."""
@@ -299,7 +315,7 @@ class ClusterProfile:
     @cached_property
     def _priorities(self) -> Mapping[str, PriorityClass]:
         """What is known of PriorityClasses by name, '' for what pods get that name none."""
-        there = {each.name: each for each in (*self.coming_priorities, *(self.priority_classes or ()))}
+        there = {each.name: each for each in (*self.coming.priorities, *(self.priority_classes or ()))}
         if self.priority_classes is None:
             return {**there, **priorityclasses.BUILT_IN}
         return {**there, **priorityclasses.BUILT_IN, "": priorityclasses.default(there.values())}

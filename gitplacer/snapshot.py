@@ -19,6 +19,7 @@ from typing import Any
 from gitplacer import checks, standby
 from gitplacer.asleep import as_counted, held_states, states_now
 from gitplacer.clones import with_clones, without_a_model
+from gitplacer.coming import coming
 from gitplacer.deployed import Deployed, DeployedFiles
 from gitplacer.dispatching import queues, too_many_problems
 from gitplacer.grouping import Group, group_objects
@@ -232,8 +233,9 @@ def read_snapshot(
     states = states_now(read, reported, left_states, broken_states, {**models, **new_clones}, now)
     states |= {name: standby.put_to_sleep(states[name], now) for name in asleep if name in states}
     capacities, broken_capacity = as_counted(read, reported, broken_reports, states, now)
+    comes_to = coming(read, grouping.groups.values())
     profiles = {
-        name: ClusterProfile.of(cluster, capacities.get(name), read.priority_classes)
+        name: ClusterProfile.of(cluster, capacities.get(name), comes_to(cluster))
         for name, cluster in read.own.clusters.items()
     }
     problems.extend(_types_not_counted(read, capacities, now))

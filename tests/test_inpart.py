@@ -534,6 +534,24 @@ def test_a_quota_counts_what_is_on_other_clusters() -> None:
     assert not told(rest, SHOP, "replicas: 1", "replicas: 4")
 
 
+@pytest.mark.parametrize(
+    ("namespace", "image", "most"), [("web", False, False), ("elsewhere", True, False), ("jobs", False, False)]
+)
+def test_a_limit_range_concerns_all_of_its_namespace(namespace: str, image: bool, most: bool) -> None:
+    """It is on another cluster, and may come where the edited app is; who waits may be in its namespace as well."""
+    folder = f"workloads/{namespace}/limits"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: ray}]}\n"
+    limit = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l}\nspec: {limits: [{type: Container, min: {cpu: 1m}, default: {memory: 8Gi}}]}\n"
+    rule = policy(
+        "limits",
+        f"select: {{paths: ['{folder}/**']}}\nprecedence: 9\ngroupBy: {{directory: true}}\n"
+        "placement: {type: Ordered, order: [{names: [b]}, {names: [a]}]}",
+    )
+    rest = at_rest(fleet(rule, {f"{folder}/p.yaml": pod, f"{folder}/l.yaml": limit}))
+    assert told(rest, SHOP, "image: ray", "image: ray:2") is image
+    assert told(rest, f"{folder}/l.yaml", "cpu: 1m", "cpu: 2m") is most
+
+
 FOOTLESS = {
     "machines that cost": policy("spare", "select: {namespaces: [none]}\nbudgetPerHour: 5"),
     "groups that go where it is better": policy(

@@ -183,7 +183,7 @@ spec:
       workerSidecars: [{name: log-shipper}]
       watchNamespaces: [rayjob1]
       deletesFinishedJobs: true
-    limitRanges: [{namespace: rayjob1, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}, min: {cpu: 10m}, max: {cpu: "8", nvidia.com/gpu: "0"}, maxLimitRequestRatio: {cpu: "1.5"}}, {namespace: rayjob1, type: Pod, max: {cpu: "9"}}]
+    limitRanges: [{namespace: rayjob1, name: usual, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}, min: {cpu: 10m}, max: {cpu: "8", nvidia.com/gpu: "0"}, maxLimitRequestRatio: {cpu: "1.5"}}, {namespace: rayjob1, type: Pod, max: {cpu: "9"}}]
     runtimeClasses:
     - name: gvisor
       overhead: {cpu: 250m}
@@ -453,7 +453,7 @@ kuberay:
   workerSidecars: [{name: log-shipper}]
   watchNamespaces: [rayjob1]
   deletesFinishedJobs: true
-limitRanges: [{namespace: rayjob1, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}, min: {cpu: 10m}, max: {cpu: "8", nvidia.com/gpu: "0"}, maxLimitRequestRatio: {cpu: "1.5"}}, {namespace: rayjob1, type: Pod, max: {cpu: "9"}}]
+limitRanges: [{namespace: rayjob1, name: usual, defaultRequest: {cpu: 100m}, default: {cpu: "1", memory: 256Mi}, min: {cpu: 10m}, max: {cpu: "8", nvidia.com/gpu: "0"}, maxLimitRequestRatio: {cpu: "1.5"}}, {namespace: rayjob1, type: Pod, max: {cpu: "9"}}]
 extendedResourceToleration: true
 runtimeClasses:
 - name: gvisor

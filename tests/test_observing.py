@@ -391,9 +391,13 @@ def test_what_is_added_to_pods_is_told() -> None:
         }
     )
     limit, *of_pods = equipment.limit_ranges(ranges)
-    assert of_pods == [LimitRange(namespace=name, type="Pod", max={"cpu": "8"}) for name in ("ray", "tools")]
+    assert [(each.namespace, each.name, each.type, each.max) for each in of_pods] == [
+        ("ray", "l", "Pod", {"cpu": 8000}),
+        ("tools", "pods-only", "Pod", {"cpu": 8000}),
+    ]
     assert limit == LimitRange(
         namespace="ray",
+        name="l",
         default={"cpu": "4", "memory": "1Gi"},
         default_request={"cpu": "100m", "memory": "1Gi"},
         min={"cpu": "10m"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -999,6 +1000,68 @@ def test_what_kuberay_adds_has_to_keep_limit_ranges_too(limits: str, why: str) -
     ]
     assert refused == ([f"a LimitRange of namespace web refuses {why}"] if why else [])
     assert "InvalidResources" not in {problem.code for problem in done.problems}
+
+
+MAIN = "[{name: main, image: x, resources: {requests: {cpu: 2}}}]"
+TEAM = "select: {paths: ['workloads/**']}\ngroupBy: {label: team}\n"
+
+
+def limiting(item: str, path: str, team: str = "{}", name: str = "lr") -> dict[str, str]:
+    text = f"apiVersion: v1\nkind: LimitRange\nmetadata: {{name: {name}, namespace: web, labels: {team}}}\n"
+    return {path: f"{text}spec: {{limits: [{{type: Container, {item}}}]}}\n"}
+
+
+def a_pod(name: str, team: str, containers: str = MAIN) -> dict[str, str]:
+    text = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {team}}}\nspec: {{containers: {containers}}}\n"
+    )
+    return {f"workloads/web/{name}.yaml": text}
+
+
+ONE = "max: {cpu: 1}"
+REFUSED = re.compile("a LimitRange of namespace web refuses pod: container main has [24] cpu, and the most is 1")
+BESIDE = limiting(ONE, "workloads/web/lr.yaml", "{team: one}")
+IN_PLATFORM = limiting(ONE, "platform/web/lr.yaml")
+
+
+@pytest.mark.parametrize(
+    ("files", "of_it", "more", "outcomes"),
+    [
+        # in the group of the pod, or another one of its namespace
+        ({}, "{}", "", "Place a Fits"),
+        (BESIDE, "{}", "", "Wait  NoEligibleCluster"),
+        (limiting("max: {cpu: 2}, default: {cpu: 2}", "workloads/web/lr.yaml", "{team: one}"), "{}", "", "Place a Fits"),
+        (limiting("defaultRequest: {memory: 300Gi}", "workloads/web/lr.yaml", "{team: one}"), "{}", "", "Wait  NoClusterFits"),
+        (limiting(ONE, "workloads/web/lr.yaml", "{team: two}") | a_pod("other", "{team: two}", "[{name: x, image: x}]"), "{}", "",
+         "Wait  NoEligibleCluster"),
+        (limiting(ONE, "workloads/web/lr.yaml"), "{}", "", "Place a Fits"),  # it is in no group, so nobody deploys it
+        # in the platform, where its policy says
+        (IN_PLATFORM, "{}", "", "Wait  NoEligibleCluster"),
+        (IN_PLATFORM, "{names: [b]}", "", "Place a Fits"),
+        (IN_PLATFORM, "{names: [a]}", "", "Place b Fits"),
+        # of one that a snapshot tells of too the source knows what it will be
+        ({}, "{}", "limitRanges: [{namespace: web, name: lr, max: {cpu: 1}}]\n", "Place b Fits"),
+        (limiting("max: {cpu: 4}", "platform/web/lr.yaml"), "{}", "limitRanges: [{namespace: web, name: lr, max: {cpu: 1}}]\n", "Place a Fits"),
+        (limiting("max: {cpu: 4}", "platform/web/lr.yaml"), "{}", "limitRanges: [{namespace: web, name: other, max: {cpu: 1}}]\n", "Place b Fits"),
+        (limiting("max: {cpu: 4}", "platform/web/lr.yaml"), "{}", "limitRanges: [{namespace: web, max: {cpu: 1}}]\n", "Place b Fits"),
+    ],
+)  # fmt: skip
+def test_a_limit_range_of_the_source_counts_where_it_may_come(
+    files: dict[str, str], of_it: str, more: str, outcomes: str
+) -> None:
+    platform = policy(
+        "platform", f"select: {{paths: ['platform/**']}}\nprecedence: 1\nclusters: {of_it}\nplacement: {{copies: All}}"
+    )
+    story = Story.of(
+        cluster("a"), cluster("b"), policy("p", TEAM), platform, a_pod("p", "{team: one}"), files,
+        capacity=snapshot("a", "n1 64 256Gi", more=more) | snapshot("b", "n1 64 256Gi"),
+    )  # fmt: skip
+    done = story.run()
+    assert outcome(done)["web/one"] == outcomes
+    said = {
+        finding_text(c.finding) for c in decisions(done)["web/one"].candidates if c.finding.code is Reason.LIMIT_RANGE
+    }
+    assert all(map(REFUSED.fullmatch, said))
 
 
 def test_what_runs_is_not_moved_because_a_limit_range_would_refuse_it() -> None:

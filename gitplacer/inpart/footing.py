@@ -32,7 +32,7 @@ class Footing:
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
     in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
     be there. `waiting` are those who wait, by id, with what commits say of them, and `standing` those who may stand by while others are planned.
-    `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
+    `limited` are by namespace the source files with its LimitRanges, which count for all in it. `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
     consented to anything, and no other tool is told where everybody is.
     """
 
@@ -45,6 +45,7 @@ class Footing:
     contested: frozenset[str]
     waiting: Mapping[str, str]
     standing: Standing
+    limited: Mapping[str, frozenset[str]]
     by_room: bool
 
 
@@ -63,7 +64,7 @@ def footing_of(inputs: Inputs, view: PlanView, ledgers: LedgerCache | None = Non
     said = said_of_snapshots(view)
     return Footing(
         files, platform, _cluster_files(snapshot), _left(view), said, unread, _contested(view), who_waits(view),
-        Standing.of(standing_in(view, ledgers)), _is_by_room(snapshot),
+        Standing.of(standing_in(view, ledgers)), _limited(snapshot), _is_by_room(snapshot),
     )  # fmt: skip
 
 
@@ -87,6 +88,14 @@ def _is_plain(snapshot: Snapshot) -> bool:
         and not any(tenant.spec.budget_per_hour is not None for tenant in snapshot.source.tenancy.tenants)
         and not any(r.move or r.dispatch for r in snapshot.records.values())
     )
+
+
+def _limited(snapshot: Snapshot) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for item in snapshot.source.objects:
+        if item.facts.limits:
+            found[item.identity.namespace].add(item.path)
+    return {namespace: frozenset(files) for namespace, files in found.items()}
 
 
 def _is_by_room(snapshot: Snapshot) -> bool:

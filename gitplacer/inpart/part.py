@@ -94,6 +94,8 @@ def part_of(
     others |= {file for name, file in footing.clusters.items() if name not in clusters}
     mine = {path for group in inside for path in footing.files.get(group, ())}
     mine |= {footing.clusters[name] for name in clusters}
+    if _are_limited(inside, others, footing):
+        return None
     if not mine.isdisjoint(others) or not all(clusters.issuperset(known[group].before) for group in there - apart):
         return None
     return Part(
@@ -129,9 +131,11 @@ def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Conce
         if namespace_of(group) not in concern.namespaces and _is_local(decision, standing)
     }
     apart = _by_themselves(may_stand, known.keys(), footing)
-    inside = known.keys() - apart
+    inside, others = known.keys() - apart, {path for group in apart for path in footing.files[group]}
+    if _are_limited(inside, others, footing):
+        return None
     return Part(
-        inputs=_cut(inputs, base, {path for group in apart for path in footing.files[group]}, everywhere, inside),
+        inputs=_cut(inputs, base, others, everywhere, inside),
         edited=concern.files,
         groups=frozenset(inside),
         files=frozenset(path for group in inside for path in footing.files[group]),
@@ -168,6 +172,12 @@ def _by_themselves(some: Set[str], of: Set[str], footing: Footing) -> Set[str]:
         if not sharing:
             return some
         some = some - sharing
+
+
+def _are_limited(groups: Set[str], others: Set[str], footing: Footing) -> bool:
+    """Whether a LimitRange that counts for some of the groups is in a file of others."""
+    limited = footing.limited and {namespace_of(group) for group in groups} & footing.limited.keys()
+    return any(not footing.limited[namespace].isdisjoint(others) for namespace in limited)
 
 
 def _on(clusters: frozenset[str], decisions: Iterable[Decision], platform: frozenset[str]) -> set[str]:

@@ -84,6 +84,8 @@ class LimitRange(Model):
 
     namespace: DnsLabel
     """Its namespace."""
+    name: DnsSubdomain | None = None
+    """Its name; one of this name in the source takes its place."""
     type: Literal["Container", "Pod"] = "Container"
     """Of what the least, the most and the ratio are: of each container, or of each pod as a whole, to which nothing is given."""
     default_request: Bounds = {}

@@ -34,11 +34,12 @@ def limit_ranges(values: Iterable[Mapping[str, Any]]) -> tuple[LimitRange, ...]:
     """What LimitRanges give to containers that ask for nothing, and want of all, or of pods. Others are about no pods."""
     found = []
     for namespace, limits in read_rules({**value, "kind": "LimitRange"} for value in values).limits.items():
-        for item in limits:
+        for name, item in limits:
             if item.refuses or (item.of == "Container" and item.default_request):
                 found.append(
                     LimitRange(
                         namespace=namespace,
+                        name=name,
                         type="Pod" if item.of == "Pod" else "Container",
                         default=_rendered(item.default),  # type: ignore[arg-type]
                         default_request=_rendered(item.default_request),  # type: ignore[arg-type]

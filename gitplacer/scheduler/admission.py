@@ -26,12 +26,12 @@ from gitplacer.model.labels import Requirement
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
-from gitplacer.workloads import priorityclasses
+from gitplacer.workloads import limitranges, priorityclasses
 from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
-from gitplacer.workloads.limitranges import LimitItem, breaches, container_defaults, filled_in
+from gitplacer.workloads.limitranges import LimitItem, breaches, container_defaults
 from gitplacer.workloads.priorityclasses import BUILT_IN, PriorityClass
-from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
+from gitplacer.workloads.requests import Amounts, Part, PodAsk
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
 _MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
@@ -42,13 +42,6 @@ How the provider id of a node of GKE or EKS begins, and what is in the version o
 ExtendedResourceToleration; clusters with their builds elsewhere, such as those of EKS Anywhere, are somebody else's.
 """
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit(LimitItem):
-    """One item of the LimitRange of a name."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +59,12 @@ class Quota:
 
 @dataclass(frozen=True)
 class Rules:
-    """What pods meet at the door. `runtime_classes` and `priorities` are None where none is known."""
+    """
+    What pods meet at the door. `limits` are by namespace items of LimitRanges, each with the name of its own; `runtime_classes` and
+    `priorities` are None where none is known.
+    """
 
-    limits: Mapping[str, tuple[Limit, ...]]
+    limits: Mapping[str, tuple[tuple[str, LimitItem], ...]]
     runtime_classes: tuple[RuntimeClass, ...] | None
     priorities: Mapping[str, PriorityClass] | None
     default_priority: PriorityClass
@@ -83,8 +79,8 @@ class Rules:
             tolerates_extended=self.tolerates_extended,
         )
 
-    def _of_containers(self, namespace: str) -> Iterator[Limit]:
-        return (item for item in self.limits.get(namespace, ()) if item.of == "Container")
+    def _of_containers(self, namespace: str) -> Iterator[LimitItem]:
+        return (item for _, item in self.limits.get(namespace, ()) if item.of == "Container")
 
     def priority(self, role: Role) -> tuple[str, int]:
         """The class and the number of a role's priority; 0 where the class is not known."""
@@ -103,9 +99,10 @@ class Rules:
         for role in roles:
             yield from self._missing(role)
             if role.ask is not None and role.count:
-                for item in self.limits.get(namespace, ()):
-                    for said in breaches(item, role.ask, self.limits[namespace]):
-                        message = f"LimitRange {item.name} of namespace {namespace} refuses {role.name}: {said}"
+                every = [item for _, item in self.limits.get(namespace, ())]
+                for name, item in self.limits.get(namespace, ()):
+                    for said in breaches(item, role.ask, every):
+                        message = f"LimitRange {name} of namespace {namespace} refuses {role.name}: {said}"
                         yield Objection(Reason.LIMIT_RANGE, message)
 
     def _missing(self, role: Role) -> Iterator[Objection]:
@@ -152,7 +149,7 @@ class Rules:
 # -- limits -------------------------------------------------------------------------------------------------------
 
 
-def _limits(part: Part, defaults: Sequence[Limit]) -> Amounts | None:
+def _limits(part: Part, defaults: Sequence[LimitItem]) -> Amounts | None:
     """The limits of a container with those that are filled in; None where a controller adds it and nobody says which it has."""
     if part.limits is None:
         return None
@@ -163,7 +160,7 @@ def _limits(part: Part, defaults: Sequence[Limit]) -> Amounts | None:
     return {**filled, **part.limits}
 
 
-def _limits_of(ask: PodAsk, defaults: Sequence[Limit]) -> Resources:
+def _limits_of(ask: PodAsk, defaults: Sequence[LimitItem]) -> Resources:
     """The limits of a pod, added up as its requests are."""
     parts = tuple(replace(part, amounts=_limits(part, defaults) or {}) for part in ask.parts)
     return replace(ask, parts=parts, pod_level=ask.pod_level_limits, pod_level_limits=NOTHING).effective()
@@ -172,7 +169,7 @@ def _limits_of(ask: PodAsk, defaults: Sequence[Limit]) -> Resources:
 # -- quotas -------------------------------------------------------------------------------------------------------
 
 
-def _usage(role: Role, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[tuple[str, int]]:
+def _usage(role: Role, ask: PodAsk, defaults: Sequence[LimitItem]) -> Iterator[tuple[str, int]]:
     """What one pod takes of a quota, under each name that a quota may have for it."""
     yield "pods", 1
     yield "count/pods", 1
@@ -184,7 +181,7 @@ def _usage(role: Role, ask: PodAsk, defaults: Sequence[Limit]) -> Iterator[tuple
         yield f"limits.{name}", amount
 
 
-def _unsaid(quota: Quota, ask: PodAsk, defaults: Sequence[Limit]) -> set[str]:
+def _unsaid(quota: Quota, ask: PodAsk, defaults: Sequence[LimitItem]) -> set[str]:
     """What the quota bounds and some container says nothing about."""
     missing = set()
     for name in quota.left:
@@ -262,9 +259,9 @@ def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
             nodes.append(value)
         elif isinstance(kind, str) and kind in by_kind:
             by_kind[kind].append(cursor_of(value))
-    limits: dict[str, list[Limit]] = defaultdict(list)
+    limits: dict[str, list[tuple[str, LimitItem]]] = defaultdict(list)
     for root in by_kind["LimitRange"]:
-        limits[_namespace(root)].extend(_limit_items(root))
+        limits[_namespace(root)].extend((_named(root), item) for item in limitranges.read(root))
     quotas: dict[str, list[Quota]] = defaultdict(list)
     for root in by_kind["ResourceQuota"]:
         quotas[_namespace(root)].append(_quota(root))
@@ -285,25 +282,6 @@ def _named(root: Cursor) -> str:
 
 def _namespace(root: Cursor) -> str:
     return root.mapping("metadata").text("namespace") or "default"
-
-
-def _limit_items(root: Cursor) -> Iterator[Limit]:
-    """Items, with the defaults that the API server fills in."""
-    for item in root.mapping("spec").items("limits"):
-        ratios = {
-            name: Fraction(amount, 1000 if name == "cpu" else 1)
-            for name, amount in written(item, "maxLimitRequestRatio").items()
-        }
-        limit = Limit(
-            name=_named(root),
-            of=item.text("type"),
-            default=written(item, "default"),
-            default_request=written(item, "defaultRequest"),
-            least=written(item, "min"),
-            most=written(item, "max"),
-            ratio=ratios,
-        )
-        yield filled_in(limit)
 
 
 def _runtime_class(root: Cursor) -> RuntimeClass:

@@ -40,8 +40,6 @@ from gitplacer.source.territory import Territory
 from gitplacer.source.trusted import with_trusted
 from gitplacer.source.workloadkinds import Declarations, read_declarations
 from gitplacer.tree import Tree
-from gitplacer.workloads import priorityclasses
-from gitplacer.workloads.priorityclasses import PriorityClass
 
 MOST_MENTIONS = 20
 """Unreadable files that are named as those that may hold a lost object; one would do to hold its group."""
@@ -148,13 +146,6 @@ class Source:
             if path not in ours and not unit_of(spec, path) and not path.startswith(spec.capacity.path + "/")
         }
         return sorted(self.torn | bearing)
-
-    @cached_property
-    def priority_classes(self) -> tuple[PriorityClass, ...]:
-        """All PriorityClasses that could be read."""
-        key = priorityclasses.API_GROUP, priorityclasses.KIND
-        found = (item for item in self.objects if item.identity[:2] == key)
-        return tuple(priorityclasses.read(item.document.cursor()) for item in found)
 
     @cached_property
     def namespaces(self) -> Mapping[str, SourceObject]:

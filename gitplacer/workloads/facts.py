@@ -17,6 +17,7 @@ from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import LabelPairs, of_another, untold_in
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, ClaimSpec, Gang, Named, PodSet, PodShape
+from gitplacer.workloads.limitranges import LimitItem
 from gitplacer.workloads.requests import PodAsk
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -144,7 +145,7 @@ class ObjectFacts:
     `roles` has every role, in the order in which their pods are created, also one at zero; `gang` the pods that run at
     once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
     pods claim devices, and `devices` what one of them comes to, if this object is one; `volume` is what it claims if it is a
-    PersistentVolumeClaim.
+    PersistentVolumeClaim, and `limits` what it gives to pods and wants of them if it is a LimitRange.
 
     `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
     `points_at` what it serves (a route its Service, an autoscaler its target),
@@ -170,6 +171,7 @@ class ObjectFacts:
     claims: tuple[str, ...] = ()
     devices: Resources = NOTHING
     volume: ClaimSpec | None = None
+    limits: tuple[LimitItem, ...] = ()
     accounts: tuple[Reference, ...] = ()
     refused: str = ""
 

@@ -17,11 +17,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from gitplacer.documents import Cursor
 from gitplacer.model import quantity
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.workloads.requests import Amounts, Part, PodAsk
+from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
 
 _Amount = int | Fraction
 
@@ -51,10 +52,23 @@ class LimitItem:
         return self.of in ("Container", "Pod") and bool(self.default or self.least or self.most or self.ratio)
 
 
-_Item = TypeVar("_Item", bound=LimitItem)
+def read(root: Cursor) -> Iterator[LimitItem]:
+    """The items of a LimitRange, filled in."""
+    for item in root.mapping("spec").items("limits"):
+        ratios = written(item, "maxLimitRequestRatio").items()
+        yield filled_in(
+            LimitItem(
+                of=item.text("type"),
+                default=written(item, "default"),
+                default_request=written(item, "defaultRequest"),
+                least=written(item, "min"),
+                most=written(item, "max"),
+                ratio={name: Fraction(times, 1000 if name == "cpu" else 1) for name, times in ratios},
+            )
+        )
 
 
-def filled_in(item: _Item) -> _Item:
+def filled_in(item: LimitItem) -> LimitItem:
     """It as the API server keeps it: with a limit from the most, and a request from the limit or the least, where it says no other."""
     if item.of != "Container":
         return item

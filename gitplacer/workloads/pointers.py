@@ -12,7 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
-from gitplacer.workloads import devices
+from gitplacer.workloads import devices, limitranges
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.constraints import requirement
 from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, Scale, distinct
@@ -52,6 +52,10 @@ def _selecting(key: str, *, watches: bool = False) -> Callable[[Cursor], ObjectF
         return ObjectFacts(selects=_selects(_label_selector(root.mapping("spec").mapping(key))), watches=watches)
 
     return read
+
+
+def _limit_range(root: Cursor) -> ObjectFacts:
+    return ObjectFacts(limits=tuple(limitranges.read(root)))
 
 
 def _pod_monitor(root: Cursor) -> ObjectFacts:
@@ -206,6 +210,7 @@ _BOUNDS: Mapping[str, tuple[str, str, int, int | None, int]] = {
 """The fields of a kind that scales others: minimum and maximum, what they are by default, and the least there may be."""
 
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
+    ("", "LimitRange"): _limit_range,
     ("", "PersistentVolumeClaim"): _claim,
     ("", "Service"): _service,
     ("", "ServiceAccount"): _service_account,
