@@ -1,7 +1,7 @@
 """
 What manifests become, apart from any fleet: files in, the pods of each sized object out.
 
-The same reading as a pass uses, so the numbers are those that placement counts. Templates of resource claims and
+The same reading as a pass uses, so the numbers are those that placement counts. Templates of resource claims, LimitRanges and
 WorkloadKinds are looked for in the given files.
 """
 
@@ -20,6 +20,7 @@ from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.files import MAX_FILE
 from gitplacer.source.workloadkinds import KIND, read_declarations
 from gitplacer.workloads.facts import ObjectFacts, Reserve
+from gitplacer.workloads.limitranges import LimitItem
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 
@@ -85,7 +86,7 @@ def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = la
     """
     Size every object of a kind that is sized. One with an error, its own or that of a template by which it claims devices,
     is left out, and the problems say why; a file that is not YAML is a problem. Other kinds are passed over. `around` says
-    what a cluster adds to the pods of a namespace.
+    what a cluster adds to the pods of a namespace; LimitRanges among the objects count as if they were there.
     """
     problems: list[Problem] = []
     documents: list[Document] = []
@@ -94,13 +95,14 @@ def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = la
         problems += [Problem(Location(path, f.line, f.column), f.code, f.message, f.hint) for f in parsed.faults]
         documents += [Document(path, item, index, _reader(data)) for index, item in enumerate(parsed.documents)]
     declared = _declared(documents, problems)
-    claims = _claims(documents)
+    claims, limits = _claims(documents), _limits(documents)
     objects, beside = [], []
     for document in documents:
         namespace = Sized(document, ObjectFacts()).namespace
         templates = claims[namespace]
         known = tuple((name, devices or NOTHING) for name, devices in sorted(templates.items()))
-        facts, found = workloads.read(document, around(namespace).with_claims(known), declared)
+        there = around(namespace).with_claims(known).with_limits(limits[namespace or "default"])
+        facts, found = workloads.read(document, there, declared)
         problems += found
         whole = not any(problem.severity is Severity.ERROR for problem in found)
         if facts.sized and whole and all(templates[name] is not None for name in facts.claims):
@@ -128,6 +130,16 @@ def _claims(documents: Iterable[Document]) -> Mapping[str, dict[str, Resources |
             facts, problems = workloads.read(document)
             template = Sized(document, facts)
             found[template.namespace][template.name] = None if problems else facts.devices
+    return found
+
+
+def _limits(documents: Iterable[Document]) -> Mapping[str, list[LimitItem]]:
+    """The items of the LimitRanges by namespace."""
+    found: dict[str, list[LimitItem]] = defaultdict(list)
+    for document in documents:
+        if (document.value.get("apiVersion"), document.value.get("kind")) == ("v1", "LimitRange"):
+            facts, _ = workloads.read(document)
+            found[Sized(document, facts).namespace or "default"] += facts.limits
     return found
 
 

@@ -158,6 +158,26 @@ def test_a_toleration_of_devices_is_not_one_of_pods_that_are_to_go() -> None:
     assert said([asking("{limits: {nvidia.com/gpu: 1}}")], gpu) == "No UntoleratedTaint"
 
 
+@pytest.mark.parametrize(
+    ("answer", "there", "given", "spec"),
+    [
+        ("No LimitRangeViolated", [], [limit_range("{max: {cpu: 500m}}")], {}),
+        ("Fits", [limit_range("{max: {cpu: 500m}}")], [limit_range("{max: {cpu: 1}, default: {cpu: 1}}")], {}),  # it is edited
+        ("No ExceedsCluster", [], [limit_range("{defaultRequest: {example.com/x: 1}}")], {}),
+        ("Fits", [priority_class("low", 1)], [priority_class("high", 5)], {"priorityClassName": "high", "priority": 5}),
+        ("No PriorityClassConflict", [priority_class("low", 1)], [priority_class("high", 7)], {"priorityClassName": "high", "priority": 5}),
+        ("No PriorityClassConflict", [priority_class("high", 7)], [priority_class("high", 5)], {"priorityClassName": "high", "priority": 5}),
+        ("No QuotaExceeded", [], [quota("{pods: 0}")], {}),
+        ("No QuotaExceeded", [quota("{pods: 9}", "{pods: 3}")], [quota("{pods: 3}")], {}),
+        ("Fits", [quota("{pods: 3}", "{pods: 3}")], [quota("{pods: 4}")], {}),
+    ],
+)  # fmt: skip
+def test_what_is_given_beside_pods_counts_as_if_it_were_there(
+    answer: str, there: list[Json], given: list[Json], spec: Json
+) -> None:
+    assert said([a_pod("p", **spec), *given], A, *there) == answer
+
+
 def test_a_namespace_that_the_dump_lacks_will_have_its_name() -> None:
     """The API server labels it so when it is made, and a pod that runs can keep others away by that."""
     alone = {

@@ -534,6 +534,21 @@ def test_a_limit_range_also_fills_in_containers_that_kuberay_adds() -> None:
     assert submitter == {"cpu": 500, "memory": 200 * MI, "ephemeral-storage": GI}
 
 
+def test_a_limit_range_among_the_files_fills_in() -> None:
+    limits = {"limits": [{"type": "Container", "defaultRequest": {"cpu": "300m"}}]}
+    files = {
+        f"{namespace}.json": json.dumps(
+            {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", **where}, "spec": limits}
+        ).encode()
+        for namespace, where in (("a", {}), ("b", {"namespace": "b"}))
+    }
+    bare = {"containers": [{"name": "c", "image": "x"}]}
+    for name, asked_for in (("default", {"cpu": 300}), ("b", {"cpu": 300}), ("c", {})):
+        value = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": name}, "spec": bare}
+        [found] = sizes({**files, "p.json": json.dumps(value).encode()}).objects
+        assert dict(found.total) == asked_for
+
+
 def test_a_runtime_class_costs_overhead_and_chooses_nodes() -> None:
     runs = Toleration("sandbox", "Exists")
     gvisor = RuntimeClass("gvisor", Resources({"cpu": 250, "memory": 64 * MI}), (("runtime", "gvisor"),), (runs,))

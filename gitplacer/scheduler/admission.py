@@ -13,11 +13,11 @@ kubernetes.io/docs/concepts/policy.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
@@ -41,15 +41,17 @@ _PLUGIN_IS_ON = {"gce://": "-gke.", "aws://": "-eks-"}
 How the provider id of a node of GKE or EKS begins, and what is in the version of its kubelet. Both run the admission plug-in
 ExtendedResourceToleration; clusters with their builds elsewhere, such as those of EKS Anywhere, are somebody else's.
 """
+_Item = TypeVar("_Item")
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """A ResourceQuota: what is `left` of what it bounds, and which pods it counts."""
+    """A ResourceQuota: what is `used` and `left` of what it bounds, and which pods it counts."""
 
     name: str
     left: Amounts
+    used: Amounts = NOTHING
     scopes: tuple[Requirement, ...] = ()
 
     def counts(self, role: Role, priority_class: str) -> bool:
@@ -70,6 +72,35 @@ class Rules:
     default_priority: PriorityClass
     quotas: Mapping[str, tuple[Quota, ...]]
     tolerates_extended: bool = False
+
+    def beside(self, given: Rules) -> Rules:
+        """
+        These with those of objects that come beside the pods. Of one that is there already what comes counts; of a kind of which
+        nobody asked what is there nothing is known still.
+        """
+        priorities = None if self.priorities is None else {**(given.priorities or {}), **self.priorities}
+        return replace(
+            self,
+            limits=_by_name(self.limits, given.limits, lambda item: item[0]),
+            priorities=priorities,
+            default_priority=priorityclasses.default((priorities or {}).values()),
+            quotas=_by_name(
+                self.quotas,
+                {space: self._used(space, some) for space, some in given.quotas.items()},
+                lambda quota: quota.name,
+            ),
+        )
+
+    def _used(self, namespace: str, quotas: Iterable[Quota]) -> tuple[Quota, ...]:
+        """Quotas that come, with what is used of those that are there."""
+        used = {quota.name: quota.used for quota in self.quotas.get(namespace, ())}
+        return tuple(
+            replace(
+                quota,
+                left={name: left - used.get(quota.name, NOTHING).get(name, 0) for name, left in quota.left.items()},
+            )
+            for quota in quotas
+        )
 
     def around(self, namespace: str) -> Surroundings:
         """What pods of a namespace meet that changes what they ask for."""
@@ -144,6 +175,17 @@ class Rules:
                         Reason.QUOTA_EXCEEDED,
                         f"ResourceQuota {quota.name} of namespace {namespace}: the pods take {asked} of {name}, and {there} is left",
                     )
+
+
+def _by_name(
+    there: Mapping[str, tuple[_Item, ...]], given: Mapping[str, tuple[_Item, ...]], name: Callable[[_Item], str]
+) -> dict[str, tuple[_Item, ...]]:
+    """By namespace what is given, and what is there besides by other names."""
+    found = dict(there)
+    for namespace, items in given.items():
+        names = {name(item) for item in items}
+        found[namespace] = (*(item for item in there.get(namespace, ()) if name(item) not in names), *items)
+    return found
 
 
 # -- limits -------------------------------------------------------------------------------------------------------
@@ -308,7 +350,7 @@ def _quota(root: Cursor) -> Quota:
             operator = "Exists"  # the API server takes no other
         scopes.append(Requirement(item.text("scopeName"), operator, item.texts("values")))
     left = {name: amount - used.get(name, 0) for name, amount in hard.items()}
-    return Quota(name=_named(root), left=left, scopes=tuple(scopes))
+    return Quota(name=_named(root), left=left, used=used, scopes=tuple(scopes))
 
 
 def _bounds(owner: Cursor, key: str) -> dict[str, int | Fraction]:

@@ -86,11 +86,11 @@ def _services(items: Sequence[Mapping[str, Any]]) -> Services:
     return {namespace: tuple(selectors) for namespace, selectors in found.items()}
 
 
-def gang_of(dump: Dump, sized: Sequence[Manifest], slice_topology: str = "") -> Members:
+def gang_of(rules: Rules, sized: Sequence[Manifest], slice_topology: str = "") -> Members:
     """The pods of some manifests, with the priority that they get there."""
 
     def priority(role: Role) -> int:
-        return dump.rules.priority(role)[1]
+        return rules.priority(role)[1]
 
     return together(
         [members(each.document, each.facts, slice_topology=slice_topology, priority=priority) for each in sized]
@@ -101,11 +101,12 @@ def judge_manifests(
     dump: Dump, sized: Sequence[Manifest], beside: Sequence[Manifest] = (), slice_topology: str = ""
 ) -> Judged:
     """
-    Whether all pods of manifests find a place. `beside` are the objects given with them that are no pods: their claims and Services
-    count as if they were there.
+    Whether all pods of manifests find a place. `beside` are the objects given with them that are no pods: their claims, Services,
+    LimitRanges, PriorityClasses and ResourceQuotas count as if they were there.
     """
-    gang = gang_of(dump, sized, slice_topology)
-    refusal = _not_let_in(dump.rules, sized)
+    rules = dump.rules.beside(read_rules(each.document.value for each in beside))
+    gang = gang_of(rules, sized, slice_topology)
+    refusal = _not_let_in(rules, sized)
     volumes = settled(dump.cluster, gang.pods, dump.storage.with_claims(_claims(beside)))
     refusal = refusal or next(iter(volumes.refusals), None)
     left_out, notes = (*gang.left_out, *volumes.unknown), (*gang.notes, *volumes.notes)

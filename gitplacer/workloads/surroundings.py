@@ -9,14 +9,14 @@ what KubeRay and Kubernetes do out of the box.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.workloads.limitranges import LimitItem
+from gitplacer.workloads.limitranges import LimitItem, container_defaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,17 @@ class Surroundings:
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
         return self if claims == self.claims else replace(self, claims=claims)
+
+    def with_limits(self, items: Sequence[LimitItem]) -> Surroundings:
+        """The same with more items of LimitRanges, filled in."""
+        if not items:
+            return self
+        more = container_defaults(items)
+        defaults = {
+            name: max(more.get(name, 0), self.container_defaults.get(name, 0))
+            for name in {**more, **self.container_defaults}
+        }
+        return replace(self, container_defaults=Resources(defaults), limits=(*self.limits, *items))
 
     @property
     def device_claims(self) -> Mapping[str, Resources]:
