@@ -15,15 +15,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import ceil
 from typing import Any, TypeVar
 
 from gitplacer.documents import Cursor
-from gitplacer.model import quantity
 from gitplacer.model.decision import Reason
-from gitplacer.model.labels import Requirement
-from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.resources import NOTHING
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
 from gitplacer.workloads import limitranges, priorityclasses
@@ -31,11 +27,11 @@ from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
 from gitplacer.workloads.limitranges import LimitItem, breaches, container_defaults
 from gitplacer.workloads.priorityclasses import BUILT_IN, PriorityClass
-from gitplacer.workloads.requests import Amounts, Part, PodAsk
+from gitplacer.workloads.quotas import Quota, exceeds, usage, wants
+from gitplacer.workloads.quotas import read as read_quota
+from gitplacer.workloads.requests import PodAsk
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings
 
-_MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
-"""Of these, a quota wants every container to say how much."""
 _PLUGIN_IS_ON = {"gce://": "-gke.", "aws://": "-eks-"}
 """
 How the provider id of a node of GKE or EKS begins, and what is in the version of its kubelet. Both run the admission plug-in
@@ -43,20 +39,6 @@ ExtendedResourceToleration; clusters with their builds elsewhere, such as those 
 """
 _Item = TypeVar("_Item")
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
-    """A ResourceQuota: what is `used` and `left` of what it bounds, and which pods it counts."""
-
-    name: str
-    left: Amounts
-    used: Amounts = NOTHING
-    scopes: tuple[Requirement, ...] = ()
-
-    def counts(self, role: Role, priority_class: str) -> bool:
-        """Whether it counts the pods of a role."""
-        return all(_in_scope(scope, role, priority_class) for scope in self.scopes)
 
 
 @dataclass(frozen=True)
@@ -94,13 +76,7 @@ class Rules:
     def _used(self, namespace: str, quotas: Iterable[Quota]) -> tuple[Quota, ...]:
         """Quotas that come, with what is used of those that are there."""
         used = {quota.name: quota.used for quota in self.quotas.get(namespace, ())}
-        return tuple(
-            replace(
-                quota,
-                left={name: left - used.get(quota.name, NOTHING).get(name, 0) for name, left in quota.left.items()},
-            )
-            for quota in quotas
-        )
+        return tuple(replace(quota, used=used.get(quota.name, NOTHING)) for quota in quotas)
 
     def around(self, namespace: str) -> Surroundings:
         """What pods of a namespace meet that changes what they ask for."""
@@ -154,27 +130,20 @@ class Rules:
 
     def over_quota(self, namespace: str, roles: Sequence[Role]) -> Iterator[Objection]:
         """What quotas of a namespace have too little left of for all these pods together."""
-        defaults = tuple(self._of_containers(namespace))
+        limits = tuple(self._of_containers(namespace))
+        there = [(role, usage(role.ask or PodAsk(()), role.shape.requests, limits)) for role in roles if role.count]
         for quota in self.quotas.get(namespace, ()):
-            wanted: dict[str, int | Fraction] = defaultdict(int)
-            for role in roles:
-                if not role.count or not quota.counts(role, self.priority(role)[0]):
+            wanted: dict[str, int] = defaultdict(int)
+            for role, used in there:
+                if not quota.counts(role.named, role.shape, used, self.priority(role)[0]):
                     continue
-                ask = role.ask or PodAsk(())
-                for name in sorted(_unsaid(quota, ask, defaults)):
-                    message = f"ResourceQuota {quota.name} of namespace {namespace} wants {name} of each container of {role.name}"
-                    yield Objection(Reason.QUOTA_EXCEEDED, message)
-                for name, amount in _usage(role, ask, defaults):
+                for name in quota.unsaid(used):
+                    yield Objection(Reason.QUOTA_EXCEEDED, wants(quota, namespace, name, role.name))
+                for name, amount in used.amounts.items():
                     wanted[name] += amount * role.count
-            for name, left in sorted(quota.left.items()):
-                if 0 < wanted.get(name, 0) > left:
-                    resource = name.removeprefix("requests.").removeprefix("limits.")
-                    asked = quantity.render(resource, ceil(wanted[name]))
-                    there = quantity.render(resource, max(0, int(left)))
-                    yield Objection(
-                        Reason.QUOTA_EXCEEDED,
-                        f"ResourceQuota {quota.name} of namespace {namespace}: the pods take {asked} of {name}, and {there} is left",
-                    )
+            for name in sorted(quota.hard):
+                if 0 < wanted.get(name, 0) > quota.left(name):
+                    yield Objection(Reason.QUOTA_EXCEEDED, exceeds(quota, namespace, name, wanted[name]))
 
 
 def _by_name(
@@ -186,94 +155,6 @@ def _by_name(
         names = {name(item) for item in items}
         found[namespace] = (*(item for item in there.get(namespace, ()) if name(item) not in names), *items)
     return found
-
-
-# -- limits -------------------------------------------------------------------------------------------------------
-
-
-def _limits(part: Part, defaults: Sequence[LimitItem]) -> Amounts | None:
-    """The limits of a container with those that are filled in; None where a controller adds it and nobody says which it has."""
-    if part.limits is None:
-        return None
-    filled: dict[str, int | Fraction] = {}
-    for item in defaults:
-        for name, value in item.default.items():
-            filled[name] = max(filled.get(name, 0), value)
-    return {**filled, **part.limits}
-
-
-def _limits_of(ask: PodAsk, defaults: Sequence[LimitItem]) -> Resources:
-    """The limits of a pod, added up as its requests are."""
-    parts = tuple(replace(part, amounts=_limits(part, defaults) or {}) for part in ask.parts)
-    return replace(ask, parts=parts, pod_level=ask.pod_level_limits, pod_level_limits=NOTHING).effective()
-
-
-# -- quotas -------------------------------------------------------------------------------------------------------
-
-
-def _usage(role: Role, ask: PodAsk, defaults: Sequence[LimitItem]) -> Iterator[tuple[str, int]]:
-    """What one pod takes of a quota, under each name that a quota may have for it."""
-    yield "pods", 1
-    yield "count/pods", 1
-    for name, amount in role.shape.requests.items():
-        yield f"requests.{name}", amount
-        if "/" not in name:
-            yield name, amount
-    for name, amount in _limits_of(ask, defaults).items():
-        yield f"limits.{name}", amount
-
-
-def _unsaid(quota: Quota, ask: PodAsk, defaults: Sequence[LimitItem]) -> set[str]:
-    """What the quota bounds and some container says nothing about."""
-    missing = set()
-    for name in quota.left:
-        if name not in _MUST_SAY:
-            continue
-        kind, _, resource = name.rpartition(".")
-        level = ask.pod_level_limits if kind == "limits" else ask.pod_level
-        if resource in level:
-            continue
-        for part in ask.parts:
-            said = _limits(part, defaults) if kind == "limits" else part.amounts
-            if said is not None and resource not in said:
-                missing.add(name)
-    return missing
-
-
-def _in_scope(scope: Requirement, role: Role, priority_class: str) -> bool:
-    match scope.key:
-        case "Terminating":
-            return role.named.ends
-        case "NotTerminating":
-            return not role.named.ends
-        case "BestEffort":
-            return _best_effort(role)
-        case "NotBestEffort":
-            return not _best_effort(role)
-        case "PriorityClass":
-            return scope.matches({"PriorityClass": priority_class} if priority_class else {})
-        case "CrossNamespacePodAffinity":
-            return any(
-                term.namespaces or term.namespace_selector.requirements is not None
-                for term in (
-                    *role.shape.pod_affinity,
-                    *role.shape.pod_anti_affinity,
-                    *(term for _, term in role.shape.preferred_pods),
-                )
-            )
-    return False
-
-
-def _best_effort(role: Role) -> bool:
-    """Whether no container asks for cpu or memory, nor has a limit of them."""
-    ask = role.ask or PodAsk(())
-    said = [
-        *(part.amounts for part in ask.parts),
-        *(part.limits or NOTHING for part in ask.parts),
-        ask.pod_level,
-        ask.pod_level_limits,
-    ]
-    return not any(amounts.get(name) for amounts in said for name in ("cpu", "memory"))
 
 
 # -- how they are read --------------------------------------------------------------------------------------------
@@ -306,7 +187,7 @@ def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
         limits[_namespace(root)].extend((_named(root), item) for item in limitranges.read(root))
     quotas: dict[str, list[Quota]] = defaultdict(list)
     for root in by_kind["ResourceQuota"]:
-        quotas[_namespace(root)].append(_quota(root))
+        quotas[_namespace(root)].append(read_quota(root))
     priorities = {_named(root): priorityclasses.read(root) for root in by_kind["PriorityClass"]}
     return Rules(
         limits={namespace: tuple(found) for namespace, found in limits.items()},
@@ -334,32 +215,3 @@ def _runtime_class(root: Cursor) -> RuntimeClass:
         tuple(sorted(scheduling.labels("nodeSelector").items())),
         tuple(tolerations(scheduling)),
     )
-
-
-def _quota(root: Cursor) -> Quota:
-    """
-    What is left is what the status says is there, less what it says is used; a quota that was not counted yet has it all left.
-    """
-    spec, status = root.mapping("spec"), root.mapping("status")
-    hard = _bounds(status if status.has("hard") else spec, "hard")
-    used = _bounds(status, "used")
-    scopes = [Requirement(name, "Exists") for name in spec.texts("scopes")]
-    for item in spec.mapping("scopeSelector").items("matchExpressions"):
-        operator = item.text("operator") or "Exists"
-        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            operator = "Exists"  # the API server takes no other
-        scopes.append(Requirement(item.text("scopeName"), operator, item.texts("values")))
-    left = {name: amount - used.get(name, 0) for name, amount in hard.items()}
-    return Quota(name=_named(root), left=left, used=used, scopes=tuple(scopes))
-
-
-def _bounds(owner: Cursor, key: str) -> dict[str, int | Fraction]:
-    """Amounts of a quota: `limits.cpu` counts in the grain of cpu."""
-    found: dict[str, int | Fraction] = {}
-    block = owner.mapping(key)
-    for name in block.value:
-        resource = name.removeprefix("requests.").removeprefix("limits.")
-        amount = block.quantity(resource, name)
-        if amount is not None:
-            found[name] = amount
-    return found
