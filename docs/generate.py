@@ -1003,6 +1003,10 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
             Reason.INSUFFICIENT_CAPACITY: Finding(
                 code=Reason.INSUFFICIENT_CAPACITY, role="worker/small-group", placed=1, wanted=2, short=_SHORT, nodes=3
             ),
+            Reason.QUOTA_EXCEEDED: Finding(
+                code=Reason.QUOTA_EXCEEDED,
+                subject="ResourceQuota compute of namespace research: the pods take 8 of requests.nvidia.com/gpu, and 10 is left, 4 of it promised to others",
+            ),
             Reason.QUEUE_QUOTA: Finding(
                 code=Reason.QUEUE_QUOTA, queue=QueueAsks("ClusterQueue", "gpu", "nvidia.com/gpu", 8, 4, 10)
             ),
@@ -1034,7 +1038,6 @@ REASONS: tuple[tuple[str, Mapping[Reason, Finding]], ...] = (
                 Reason.RUNTIME_CLASS_CONFLICT,
                 Reason.MISSING_PRIORITY_CLASS,
                 Reason.PRIORITY_CLASS_CONFLICT,
-                Reason.QUOTA_EXCEEDED,
                 Reason.NODE_NOMINATED,
             )
         },

@@ -96,12 +96,12 @@ class Accounts:
         """The clusters that would take a group under its policy if they had room for it. For groups that ask the same it is the same tuple."""
         return self._around.may_enter(group, policy)
 
-    def queues_refuse(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
+    def quotas_refuse(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
         """
-        What Kueue's queues on a cluster lack for some groups that wait, beside what is promised after the pass and what groups of `beside`
+        What Kueue's queues and the quotas of namespaces on a cluster lack for some groups that wait, beside what is promised after the pass and what groups of `beside`
         would take; None where nobody looked.
         """
-        return self._around.queues_refuse(ids, name, beside) if name in self._view.snapshot.capacity else None
+        return self._around.quotas_refuse(ids, name, beside) if name in self._view.snapshot.capacity else None
 
     def queues(self, name: str) -> tuple[QueueRoom, ...]:
         """What Kueue's queues on a cluster have left, and what of it is promised after the pass; () where nobody looked."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from gitplacer import workloads
 from gitplacer.kinds.policy import PlacementPolicy
@@ -109,6 +110,8 @@ class Deployed:
         declared = self._source.declarations.kinds
         known = tuple(sorted(claims.get(identity.namespace, {}).items()))
         around = profile.surroundings(identity.namespace).with_claims(known if item.facts.claims else None)
+        if identity.namespace in profile.quotas and item.facts.sized:
+            around = replace(around, bounded=True)
         if around == USUAL and (identity.api_group, identity.kind) not in declared:
             facts = item.facts.but(accounts=()) if item.facts.accounts else item.facts  # which is how it was read
         else:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -25,10 +25,12 @@ from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, StorageClass
 from gitplacer.kinds.profile import PriorityClass as DeclaredPriorityClass
 from gitplacer.kinds.profile import RuntimeClass as DeclaredRuntimeClass
+from gitplacer.kinds.quotas import ResourceQuota
 from gitplacer.model import quantity
+from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING
-from gitplacer.model.workload import ClaimSpec, Identity, NodeTerm
+from gitplacer.model.workload import ClaimSpec, Identity, Named, NodeTerm
 from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.demands import CERT_MANAGER, GATEWAY_API
@@ -36,6 +38,7 @@ from gitplacer.workloads.edits import Operator
 from gitplacer.workloads.facts import Demand
 from gitplacer.workloads.limitranges import LimitItem, container_defaults, filled_in
 from gitplacer.workloads.priorityclasses import PriorityClass
+from gitplacer.workloads.quotas import Quota, resource_of
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass, Surroundings
 
 NEWEST_KUBERAY = (1, 7)
@@ -49,10 +52,14 @@ _Field = TypeVar("_Field")
 
 
 class Coming(NamedTuple):
-    """What the source brings to a cluster, which may not be there yet: PriorityClasses, and by namespace items of LimitRanges with their names."""
+    """
+    What the source brings to a cluster, which may not be there yet: PriorityClasses, and by namespace items of LimitRanges with their names
+    and ResourceQuotas.
+    """
 
     priorities: tuple[PriorityClass, ...] = ()
     limits: Mapping[str, tuple[tuple[str, LimitItem], ...]] = {}
+    quotas: Mapping[str, tuple[Quota, ...]] = {}
 
 
 NOTHING_COMES = Coming()
@@ -80,6 +87,7 @@ class ClusterProfile:
     sealing_key: str | None = None
     present: frozenset[Identity] = frozenset()
     serves: frozenset[str] | None = None
+    resource_quotas: tuple[ResourceQuota, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
     volumes: Mapping[str, Reach] = field(default_factory=dict)
 
@@ -110,6 +118,7 @@ class ClusterProfile:
             )
             | _local_queues(snapshot),
             serves=serves,
+            resource_quotas=() if snapshot is None else snapshot.resource_quotas or (),
             storage_classes=_first(written.storage_classes, found.storage_classes) or (),
             volumes={} if snapshot is None else {volume.claim: volume.reach() for volume in snapshot.volumes},
         )
@@ -158,6 +167,26 @@ class ClusterProfile:
     @cached_property
     def _by_namespace(self) -> Mapping[str, Surroundings]:
         return {namespace: self._surroundings(items) for namespace, items in self._limits.items()}
+
+    @cached_property
+    def quotas(self) -> Mapping[str, tuple[Quota, ...]]:
+        """
+        ResourceQuotas by namespace. Of one that the source has too what the source says counts, with what is used of it; None of one that
+        is not there yet.
+        """
+        found: dict[str, dict[str, Quota]] = defaultdict(dict)
+        for item in self.resource_quotas:
+            found[item.namespace][item.name] = _quota(item)
+        for namespace, quotas in self.coming.quotas.items():
+            for quota in quotas:
+                there = found[namespace].get(quota.name)
+                found[namespace][quota.name] = replace(quota, used=None if there is None else there.used)
+        return {namespace: tuple(quotas.values()) for namespace, quotas in found.items()}
+
+    def priority_class(self, named: Named) -> str:
+        """The name of the PriorityClass that pods get; '' where they get none, or nobody knows."""
+        usual = self._priorities.get("") if not named.priority_class else None
+        return named.priority_class if usual is None else usual.name
 
     @cached_property
     def _limits(self) -> Mapping[str, list[LimitItem]]:
@@ -361,6 +390,15 @@ def _priorities(declared: tuple[DeclaredPriorityClass, ...] | None) -> tuple[Pri
     if declared is None:
         return None
     return tuple(PriorityClass(item.name, item.value, item.preemption_policy, item.global_default) for item in declared)
+
+
+def _quota(item: ResourceQuota) -> Quota:
+    hard, used = (
+        {name: quantity.amount(resource_of(name), text) for name, text in each.items()}
+        for each in (item.hard, item.used)
+    )
+    scopes = tuple(Requirement(scope.scope_name, scope.operator, scope.values) for scope in item.scopes)
+    return Quota(name=item.name, hard=hard, used=used, scopes=scopes)
 
 
 def _first(written: _Field | None, found: _Field | None) -> _Field | None:

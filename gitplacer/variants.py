@@ -72,6 +72,7 @@ class Variants:
         self._edits: dict[tuple[int, str], Overriding] = {}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
         self._facts: dict[tuple[int, Sort | Surroundings, Counts], ObjectFacts] = {}
+        self._counted: dict[tuple[int, Surroundings, str, Counts], ObjectFacts] = {}
         self._problems: dict[tuple[int, str | Surroundings, Counts], tuple[Problem, ...]] = {}
 
     def __reduce__(self) -> tuple[type[Variants], tuple[Source, Mapping[str, ClusterProfile], Queues]]:
@@ -127,6 +128,21 @@ class Variants:
             found = member.facts if edited is None else workloads.read(edited, around, self._declared)[0].remembered()
             self._facts[key] = found
         return self._facts[key]
+
+    def counted(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
+        """The same with what its pods take of quotas there."""
+        edits, around = self.edits(member, cluster, counts), replace(self.around(member, cluster), bounded=True)
+        key = (
+            id(member),
+            around,
+            cluster.name if edits else "",
+            counts.of_member(member.identity) if edits else AS_WRITTEN,
+        )
+        if key not in self._counted:
+            edited = _edited(member, edits)
+            found = member.facts if edited is None else workloads.read(edited, around, self._declared)[0].remembered()
+            self._counted[key] = found
+        return self._counted[key]
 
     def problems(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> tuple[Problem, ...]:
         """What is wrong with an object as it will be on a cluster, beyond what is with the object as it is written."""

@@ -43,6 +43,7 @@ KINDS: Mapping[tuple[str, str], str] = {
     ("", "pods"): "Pod",
     ("", "namespaces"): "Namespace",
     ("", "limitranges"): "LimitRange",
+    ("", "resourcequotas"): "ResourceQuota",
     ("", "persistentvolumes"): "PersistentVolume",
     ("", "configmaps"): "ConfigMap",
     ("apps", "replicasets"): "ReplicaSet",

@@ -29,7 +29,7 @@ from gitplacer.inpart import Footing, InPart, footing_of, planned_in_part, step_
 from gitplacer.inpart import settled as settled_in_part
 from gitplacer.inpart.part import _folders
 from gitplacer.kinds.record import RECORDS
-from gitplacer.model.decision import Action
+from gitplacer.model.decision import Action, Reason
 from gitplacer.model.signers import Flaw, Uncounted
 from gitplacer.model.verdicts import OF_WAITING, OUTGROWN
 from gitplacer.passes.baselines import BasePlan
@@ -294,6 +294,47 @@ def test_a_part_tells_what_the_whole_does() -> None:
     assert counts["waiting beside"] >= 20, counts
     assert counts["published beside"] >= 15, counts
     assert counts["beside others"] >= 40, counts
+
+
+def bounded(story: Story, lot: Random) -> Story:
+    """The same fleet with quotas of namespaces, in clusters and in the source, and LimitRanges there."""
+    kinds = ["pods: 4", "pods: 9", "requests.cpu: 8", "requests.cpu: 30", "requests.nvidia.com/gpu: 2"]
+    for path in story.capacity:
+        quotas = ", ".join(
+            f"{{namespace: ns-{space}, name: q{lot.randrange(2)}, hard: {{{lot.choice(kinds)}}}}}"
+            for space in range(3)
+            if lot.random() < 0.6
+        )
+        story.capacity[path] += f"resourceQuotas: [{quotas}]\n"
+    for kind, name, spec in (
+        ("ResourceQuota", "q0", f"hard: {{{lot.choice(kinds)}}}"),
+        ("LimitRange", "l", f"limits: [{{type: Container, max: {{cpu: {lot.choice([2, 4, 8])}}}}}]"),
+    ):
+        if lot.random() < 0.4:
+            head = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: ns-{lot.randrange(3)}}}\n"
+            story.source[f"platform/rules/{name}.yaml"] = f"{head}spec: {{{spec}}}\n"
+    return story
+
+
+def test_a_part_tells_what_the_whole_does_where_namespaces_are_bounded() -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(40):
+        lot = Random(seed)
+        rest = settled(bounded(drawn(lot), lot))
+        if rest is not None and seed % 2:
+            rest = settled(running(rest, lot))
+        paths = [path for path in rest.story.source if path.startswith("workloads/")] if rest is not None else []
+        for path in lot.sample(paths, min(len(paths), 2)):
+            assert rest is not None
+            part, whole = rest.edited({path: lot.choice(EDITS[:2])(rest.story.source[path], lot)})
+            counts["in part" if part is not None else "whole"] += 1
+            if part is not None:
+                holds(rest, part, whole)
+                counts["beside others"] += any(part.part.bystanders.values())
+                told = {c.finding.code for d in whole.view.plan.decisions for c in d.candidates}
+                counts.update(told & {Reason.QUOTA_EXCEEDED, Reason.LIMIT_RANGE})
+    assert counts["in part"] >= 20 and counts["beside others"] >= 8, counts
+    assert counts[Reason.QUOTA_EXCEEDED] >= 5 and counts[Reason.LIMIT_RANGE], counts
 
 
 def test_where_nothing_happens_clusters_are_before_an_edit_as_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:

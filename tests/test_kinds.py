@@ -460,6 +460,8 @@ runtimeClasses:
   overhead: {cpu: 250m}
   nodeSelector: {sandbox: gvisor}
   tolerations: [{key: sandbox, operator: Exists, effect: NoSchedule}]
+resourceQuotas:
+- {namespace: rayjob1, name: compute, hard: {requests.cpu: "8", limits.memory: 1Ti}, used: {requests.cpu: 500m}, scopes: [{scopeName: PriorityClass, operator: In, values: [high]}]}
 priorityClasses: [{name: high, value: 1000, preemptionPolicy: Never, globalDefault: true}]
 storageClasses: [{name: local, default: true, zones: [us-west-2d], nodeAffinity: [{matchLabels: {disk: fast}}]}]
 volumes:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.kinds.profile import LimitRange, PriorityClass
+from gitplacer.kinds.quotas import QuotaScope, ResourceQuota
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
@@ -368,6 +369,15 @@ def test_what_is_added_to_pods_is_told() -> None:
         ]}),
         thing("v1", "LimitRange", "pods-only", "tools", spec={"limits": [{"type": "Pod", "max": {"cpu": "8"}}]}),
     ]  # fmt: skip
+    quotas = [
+        thing("v1", "ResourceQuota", "pods", "ray", spec={"hard": {"pods": "9"}}, status={
+            "hard": {"pods": "4", "requests.cpu": "2500m", "limits.memory": "1Gi", "count/services": "3", "requests.storage": "1Ti"},
+            "used": {"pods": "1", "requests.cpu": "0", "count/services": "3"},
+        }),
+        thing("v1", "ResourceQuota", "high", "a", spec={"hard": {"requests.nvidia.com/gpu": "8"}, "scopes": ["NotBestEffort"], "scopeSelector": {
+            "matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}]}}),
+        thing("v1", "ResourceQuota", "objects", "a", spec={"hard": {"configmaps": "8", "fast.storageclass.storage.k8s.io/requests.storage": "1Gi"}}),
+    ]  # fmt: skip
     classes = [
         thing("node.k8s.io/v1", "RuntimeClass", "gvisor", handler="runsc", overhead={"podFixed": {"cpu": "250m"}}, scheduling={"nodeSelector": {"sandbox": "true"}, "tolerations": [{"key": "s", "operator": "Exists"}]}),
         thing("node.k8s.io/v1", "RuntimeClass", "a", handler="a"),
@@ -385,6 +395,7 @@ def test_what_is_added_to_pods_is_told() -> None:
     checked(
         {
             ("", "limitranges"): ranges,
+            ("", "resourcequotas"): quotas,
             ("node.k8s.io", "runtimeclasses"): classes,
             ("scheduling.k8s.io", "priorityclasses"): priorities,
             ("storage.k8s.io", "storageclasses"): storage,
@@ -414,6 +425,23 @@ def test_what_is_added_to_pods_is_told() -> None:
     assert equipment.priority_classes(priorities) == (
         PriorityClass(name="high", value=7, preemption_policy="Never"),
         PriorityClass(name="usual", value=3, global_default=True),
+    )
+    assert equipment.resource_quotas(quotas) == (
+        ResourceQuota(
+            namespace="a",
+            name="high",
+            hard={"requests.nvidia.com/gpu": "8"},
+            scopes=(
+                QuotaScope(scope_name="NotBestEffort"),
+                QuotaScope(scope_name="PriorityClass", operator="In", values=("high",)),
+            ),
+        ),
+        ResourceQuota(
+            namespace="ray",
+            name="pods",
+            hard={"limits.memory": "1Gi", "pods": "4", "requests.cpu": "2500m"},
+            used={"pods": "1", "requests.cpu": "0"},
+        ),
     )
     any_, zonal = equipment.storage_classes(storage)
     assert (any_.default, any_.reach(), zonal.default) == (False, (), True)

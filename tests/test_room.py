@@ -360,6 +360,19 @@ def test_nothing_is_bought_where_kueue_would_not_let_it_in(
     assert [one["reason"]["message"] for one in value["shopping"]["forbidden"]] == ([forbidden] if forbidden else [])
 
 
+def test_nothing_is_bought_where_a_quota_of_the_namespace_would_not_let_it_in() -> None:
+    quota = f'resourceQuotas: [{{namespace: ml, name: rq, hard: {{requests.{GPU}: "1"}}}}]\n'
+    story = Story.of(
+        cluster("a", autoscaler=SPENT), ANYWHERE, rayservice("ml", "app", workers=3),
+        capacity=snapshot("a", "n1 1 4Gi", more=quota),
+    )  # fmt: skip
+    found = shopped(story)
+    assert told(found) == []
+    words = f"ResourceQuota rq of namespace ml: the pods take 3 of requests.{GPU}, and 1 is left"
+    said = room_text(Room(asked=(), clusters=(), shopping=found), story.plan().view).splitlines()
+    assert f"  nothing is bought for ml/app: on a, {words}" in said
+
+
 def test_quota_that_does_for_one_is_not_sold_twice_and_is_for_whom_it_would_be_first() -> None:
     story = Story.of(
         cluster("a", autoscaler=SPENT), ANYWHERE, policy("high", "select: {names: [two]}\nprecedence: 9\npriority: 9"),

@@ -225,6 +225,7 @@ def test_without_the_kinds_that_are_placed_there_is_no_snapshot(access: Access, 
 def test_what_may_not_be_read_is_left_out_and_told(access: Access, server: ApiServer) -> None:
     optional = (
         "limitranges",
+        "resourcequotas",
         "runtimeclasses",
         "storageclasses",
         "persistentvolumes",
@@ -238,9 +239,10 @@ def test_what_may_not_be_read_is_left_out_and_told(access: Access, server: ApiSe
     said: list[str] = []
     found = look(access, placed(), said)
     assert (found.limit_ranges, found.runtime_classes, found.storage_classes) == (None, None, None)
+    assert (found.priority_classes, found.resource_quotas) == (None, None)
     assert [line.split(",")[0].removeprefix("may not ") for line in sorted(said)] == [
         "get kube-system/cluster-autoscaler-status", "list limitranges", "list persistentvolumes", "list priorityclasses",
-        "list replicasets", "list runtimeclasses", "list storageclasses",
+        "list replicasets", "list resourcequotas", "list runtimeclasses", "list storageclasses",
     ]  # fmt: skip
     assert [group.name for group in found.groups if group.pods] == ["ray/chat", "ray/training", "ray/web"]
 

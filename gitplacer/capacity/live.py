@@ -68,6 +68,7 @@ def observe(
     _read_equipment(look, groups, known, seen, operators)
     _read_machines(look, groups, seen)
     _read_queues(look, groups, seen)
+    _read_quotas(look, seen)
     return observation(seen, known, cluster=cluster, now=now)
 
 
@@ -328,3 +329,11 @@ def _read_queues(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
         return queues(given, local_queues, cohorts, seen.namespaces)
 
     seen.equipment |= look.told("Kueue's queues", read, cluster_queues) or {}
+
+
+def _read_quotas(look: Look, seen: Seen) -> None:
+    """What namespaces may take. It is read after the pods, so that each of those that were seen is counted as used."""
+    values = look.all(resources.RESOURCE_QUOTAS)
+    found = None if values is None else look.told("resourcequotas", equipment.resource_quotas, values)
+    if found is not None:
+        seen.equipment["resource_quotas"] = found

@@ -106,6 +106,9 @@ LOCAL_QUEUES = Resource(
 COHORTS = Resource(
     group="kueue.x-k8s.io", name_in_url="cohorts", kind="Cohort", lost="what Kueue's queues may borrow is not counted"
 )
+RESOURCE_QUOTAS = Resource(
+    name_in_url="resourcequotas", kind="ResourceQuota", lost="what namespaces may take is not known, so not checked"
+)
 AUTOSCALER_STATUS = Resource(
     name_in_url="configmaps",
     kind="ConfigMap",
@@ -139,7 +142,7 @@ TABLE: tuple[Resource, ...] = (
     NODES, PODS, NAMESPACES,
     *BETWEEN, DAEMON_SETS, CRON_JOBS, *RAY, *OTHERS,
     LIMIT_RANGES, RUNTIME_CLASSES, STORAGE_CLASSES, VOLUMES, PRIORITY_CLASSES, NODE_POOLS, AUTOSCALER_STATUS,
-    CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS,
+    CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS, RESOURCE_QUOTAS,
 )  # fmt: skip
 """Everything but sentinels, whose namespace is the fleet's to say, and the operator's configuration, whose name is the operator's."""
 

@@ -115,7 +115,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.MISSING_PRIORITY_CLASS: ("its PriorityClass is not there",) * 2,
     Reason.PRIORITY_CLASS_CONFLICT: ("its PriorityClass contradicts its pods",) * 2,
     Reason.LIMIT_RANGE: ("a LimitRange refuses its pods", "{}"),
-    Reason.QUOTA_EXCEEDED: ("a ResourceQuota refuses its pods",) * 2,
+    Reason.QUOTA_EXCEEDED: ("a ResourceQuota refuses its pods", "{}"),
     Reason.NODE_NOMINATED: ("fits only where room is held for another pod",) * 2,
     Reason.HOST_PORT_TAKEN: ("a host port is taken",) * 2,
     Reason.TOPOLOGY_SPREAD: ("its topology spread constraints keep it out", "its topology spread over {} keeps it out"),

@@ -32,7 +32,7 @@ class Footing:
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
     in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
     be there. `waiting` are those who wait, by id, with what commits say of them, and `standing` those who may stand by while others are planned.
-    `limited` are by namespace the source files with its LimitRanges, which count for all in it. `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
+    `limited` are by namespace the source files with its LimitRanges and ResourceQuotas, which count for all in it. `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
     consented to anything, and no other tool is told where everybody is.
     """
 
@@ -93,7 +93,7 @@ def _is_plain(snapshot: Snapshot) -> bool:
 def _limited(snapshot: Snapshot) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for item in snapshot.source.objects:
-        if item.facts.limits:
+        if item.facts.limits or item.facts.quota is not None:
             found[item.identity.namespace].add(item.path)
     return {namespace: frozenset(files) for namespace, files in found.items()}
 

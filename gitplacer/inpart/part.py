@@ -175,7 +175,7 @@ def _by_themselves(some: Set[str], of: Set[str], footing: Footing) -> Set[str]:
 
 
 def _are_limited(groups: Set[str], others: Set[str], footing: Footing) -> bool:
-    """Whether a LimitRange that counts for some of the groups is in a file of others."""
+    """Whether a LimitRange or ResourceQuota that counts for some of the groups is in a file of others."""
     limited = footing.limited and {namespace_of(group) for group in groups} & footing.limited.keys()
     return any(not footing.limited[namespace].isdisjoint(others) for namespace in limited)
 

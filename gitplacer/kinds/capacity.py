@@ -22,6 +22,7 @@ from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.nodecolumns import NodeColumns, NodeTable
 from gitplacer.kinds.profile import Equipment, VolumeNodes
 from gitplacer.kinds.queues import ClusterQueue, Cohort
+from gitplacer.kinds.quotas import ResourceQuota
 from gitplacer.kinds.selectors import ClusterMetadata, TaintField
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING
@@ -142,6 +143,8 @@ class Observation(OwnKind):
     """The ClusterQueues of Kueue; absent means not known, so not checked."""
     cohorts: tuple[Cohort, ...] = ()
     """The Cohorts that they are in."""
+    resource_quotas: tuple[ResourceQuota, ...] | None = None
+    """The ResourceQuotas of its namespaces; absent means not known, so not checked."""
 
 
 class CapacitySnapshot(Equipment, Observation):
@@ -171,6 +174,7 @@ class CapacitySnapshot(Equipment, Observation):
             ("ClusterQueue", [q.name for q in self.queues or ()]),
             ("LocalQueue", [local.name for q in self.queues or () for local in q.local_queues]),
             ("Cohort", [c.name for c in self.cohorts]),
+            ("ResourceQuota", [f"{q.namespace}/{q.name}" for q in self.resource_quotas or ()]),
         ):
             if (twice := first_twice(names)) is not None:
                 raise ValueError(f"{what} {twice} is there twice")

@@ -280,7 +280,7 @@ if TYPE_CHECKING:
     Budget = float
     Amounts = Resources
     Bounds = dict[str, int]
-    Ratios = dict[str, str]
+    Quantities = dict[str, str]
     Copies = int | Literal["All"]
     NumberOrShare = int | str
 else:
@@ -335,7 +335,7 @@ else:
     ]
     Amounts = Annotated[_Quantities, AfterValidator(_amounts), WrapValidator(_amounts_quickly)]
     Bounds = Annotated[_Quantities, AfterValidator(_bounds)]
-    Ratios = _Quantities
+    Quantities = _Quantities
     Copies = Annotated[
         Any,
         BeforeValidator(_copies),

@@ -22,7 +22,7 @@ from gitplacer.kinds.fields import (
     LabelMap,
     Matching,
     Model,
-    Ratios,
+    Quantities,
     Word,
 )
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
@@ -97,7 +97,7 @@ class LimitRange(Model):
     max: Bounds = {}
     """The most that a container or pod may ask for, or have as its limit; the limit of a container that has none, where `default` says no
     other."""
-    max_limit_request_ratio: Ratios = {}
+    max_limit_request_ratio: Quantities = {}
     """How many times its request a limit may be."""
 
 

@@ -123,7 +123,7 @@ class Reason(enum.StrEnum):
     MISSING_PRIORITY_CLASS = "MissingPriorityClass"
     PRIORITY_CLASS_CONFLICT = "PriorityClassConflict"  # the pods say another priority than their class
     LIMIT_RANGE = "LimitRangeViolated"
-    QUOTA_EXCEEDED = "QuotaExceeded"
+    QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota of their namespace lets in fewer of the pods
     NODE_NOMINATED = "NodeNominated"  # fits only where room is held for a pod that preempts others
     # there is not enough
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some

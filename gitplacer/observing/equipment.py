@@ -15,15 +15,17 @@ from typing import Any
 
 from gitplacer.kinds.capacity import BoundVolume
 from gitplacer.kinds.profile import ZONE, LimitRange, PresentObject, PriorityClass, RuntimeClass, StorageClass
+from gitplacer.kinds.quotas import QuotaScope, ResourceQuota
 from gitplacer.kinds.selectors import LabelSelector, TolerationField
 from gitplacer.model import quantity
+from gitplacer.model.resources import NOTHING
 from gitplacer.model.workload import Identity
 from gitplacer.observing.listing import written_selector
 from gitplacer.scheduler.admission import read_rules
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.storage import CLASS, VOLUME, Reach, read_storage
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
-from gitplacer.workloads import priorityclasses
+from gitplacer.workloads import priorityclasses, quotas
 from gitplacer.workloads.requests import Amounts
 
 _WRITABLE = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -58,6 +60,32 @@ def _ratio(ratio: int | Fraction) -> str:
 
 def _rendered(amounts: Amounts) -> dict[str, str]:
     return {name: quantity.render(name, ceil(amount)) for name, amount in sorted(amounts.items())}
+
+
+def resource_quotas(values: Iterable[Mapping[str, Any]]) -> tuple[ResourceQuota, ...]:
+    """What ResourceQuotas bound of what pods take. One that bounds nothing of it is left out."""
+    found = []
+    for root in map(cursor_of, values):
+        quota = quotas.read(root)
+        hard = {name: amount for name, amount in sorted(quota.hard.items()) if quotas.is_of_pods(name)}
+        if hard:
+            found.append(
+                ResourceQuota(
+                    namespace=root.mapping("metadata").text("namespace"),
+                    name=quota.name,
+                    hard=_of_quota(hard),
+                    used=_of_quota({name: amount for name, amount in (quota.used or NOTHING).items() if name in hard}),
+                    scopes=tuple(
+                        QuotaScope(scope_name=each.key, operator=each.operator, values=each.values)  # type: ignore[arg-type]
+                        for each in quota.scopes
+                    ),
+                )
+            )
+    return tuple(sorted(found, key=lambda each: (each.namespace, each.name)))
+
+
+def _of_quota(amounts: Amounts) -> dict[str, str]:
+    return {name: quantity.render(quotas.resource_of(name), ceil(amount)) for name, amount in amounts.items()}
 
 
 def runtime_classes(values: Iterable[Mapping[str, Any]]) -> tuple[RuntimeClass, ...]:

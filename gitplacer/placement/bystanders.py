@@ -2,7 +2,7 @@
 Who may stand by while others on his cluster are planned, without being read.
 
 That is a group of which nothing else matters there but what it holds, since when, and with which priority: it stays, no update
-of it runs, it has no pod on every node, and no quota on a cluster counts it.
+of it runs, it has no pod on every node, no tenant's quota on a cluster counts it, and those of its namespace count nothing that is not seen.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gitplacer.model.workload import Roster
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
+from gitplacer.placement.spacequotas import SpaceQuotas
 from gitplacer.placement.updating import Edits
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -36,6 +37,7 @@ def bystanders(
     """
     shared = Pass(snapshot, {}, edits, ledgers=ledgers)
     occupancy = Occupancy(shared, {decision.group: decision.after for decision in decisions}, {})
+    quotas = SpaceQuotas(shared, occupancy)
     found = {
         name: {group_id: one for group_id, one in there.items() if group_id not in but}
         for name, there in snapshot.bystanders.items()
@@ -44,6 +46,8 @@ def bystanders(
     for group_id, record in _plain(shared, decisions, but):
         for entry in record.clusters:
             name, epoch = entry.name, epochs.get((entry.name, WORKLOADS), 0)
+            if quotas.counts(group_id, name):
+                continue
             if name in snapshot.capacity and _is_plain_there(shared, group_id, entry, epoch):
                 found.setdefault(name, {})[group_id] = occupancy.as_bystander(group_id, name)
     return {name: _seated(there, occupancy.seats(name)) for name, there in found.items()}

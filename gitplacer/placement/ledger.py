@@ -587,6 +587,10 @@ class Ledger:
             else:
                 self._free[machine] = np.minimum(self._free[machine], 0)
 
+    def shows(self, group_id: str) -> bool:
+        """Whether the snapshot shows a pod of a group on a node."""
+        return bool(self._seen.get(group_id))
+
     def not_seen(self, group_id: str, gang: Gang) -> Gang:
         """
         The pods of a gang that the snapshot does not show on a node. A pod that is shown is one of its role that asks

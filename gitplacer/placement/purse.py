@@ -1,5 +1,5 @@
 """
-What groups may have: the quotas of their tenants, what Kueue's queues have left, and the budgets of their policies and tenants for machines that autoscalers add.
+What groups may have: the quotas of their tenants, what Kueue's queues and the quotas of namespaces have left, and the budgets of their policies and tenants for machines that autoscalers add.
 
 It is asked before a cluster is taken, and remembers for whoever waits what it would have been too much of.
 """
@@ -25,6 +25,7 @@ from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.queues import Queues
 from gitplacer.placement.quota import Quotas
+from gitplacer.placement.spacequotas import SpaceQuotas
 
 
 class Purse:
@@ -38,6 +39,7 @@ class Purse:
         self._occupancy = occupancy
         self._quotas = Quotas(shared, occupancy)
         self._queues = Queues(shared, occupancy)
+        self._spaces = SpaceQuotas(shared, occupancy)
         self.over_budget: dict[str, Finding] = {}
         self.unpaid: dict[str, set[str]] = defaultdict(set)
         self.over_quota: dict[str, Finding] = {}
@@ -49,18 +51,22 @@ class Purse:
 
     def within_quota(self, group: Group, name: str) -> bool:
         """
-        Whether a group's tenant may have what it asks for on a cluster, and Kueue's queues there have it left. What the tenant may not have
-        is remembered.
+        Whether a group's tenant may have what it asks for on a cluster, and Kueue's queues and the quotas of its namespaces there have it
+        left. What the tenant may not have is remembered.
         """
         over = self._quotas.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
         if over is not None:
             self.over_quota.setdefault(group.id, over)
-        return over is None and self._queues.refused(group, name) is None
+        return over is None and self._refused(group, name) is None
 
     def exceeded(self, group: Group, name: str, leaving: Sequence[str]) -> Finding | None:
-        """What a group would take more of on a cluster than its tenant may, when it gives up others, or than Kueue's queues have left."""
+        """What a group would take more of on a cluster than its tenant may, when it gives up others, or than is left there."""
         over = self._quotas.exceeded(group, name, self._books, leaving=leaving)
-        return over or self._queues.refused(group, name)
+        return over or self._refused(group, name)
+
+    def _refused(self, group: Group, name: str) -> Finding | None:
+        """What Kueue's queues and the quotas of namespaces on a cluster have too little left of."""
+        return self._queues.refused(group, name) or self._spaces.refused(group, name)
 
     @cached_property
     def _budgets(self) -> Budgets:

@@ -18,6 +18,7 @@ from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.queued import taken_of_shares
 from gitplacer.placement.queues import Queues
+from gitplacer.placement.spacequotas import SpaceQuotas
 from gitplacer.placement.updating import Edits
 from gitplacer.snapshot import Snapshot
 
@@ -83,13 +84,14 @@ class Around:
         said = ((name, shared.nominations.verdict(group, policy, name)) for name in shared.clusters)
         return tuple(name for name, finding in said if finding.code is Reason.EXCEEDS_CLUSTER)
 
-    def queues_refuse(self, ids: Collection[str], name: str, beside: Collection[str]) -> Finding | None:
+    def quotas_refuse(self, ids: Collection[str], name: str, beside: Collection[str]) -> Finding | None:
         """
-        What Kueue's queues on a cluster have too little of then for some groups that wait, and for others beside them. Of those that are left
-        to Kueue nobody knows in which queue there they would wait.
+        What Kueue's queues and the quotas of namespaces on a cluster have too little of then for some groups that wait, and for others
+        beside them. Of those that are left to Kueue nobody knows in which queue there they would wait.
         """
         left = self._afterwards[0].nominations.left
-        return self._queues.refused_together([id_ for id_ in ids if id_ not in left], name, beside)
+        over = self._queues.refused_together([id_ for id_ in ids if id_ not in left], name, beside)
+        return over or self._spaces.refused_together(ids, name, beside)
 
     def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
         """What is promised then of Kueue's queues on a cluster, as `queued.taken_of_shares` tells it."""
@@ -98,6 +100,10 @@ class Around:
     @cached_property
     def _queues(self) -> Queues:
         return Queues(*self._afterwards)
+
+    @cached_property
+    def _spaces(self) -> SpaceQuotas:
+        return SpaceQuotas(*self._afterwards)
 
     @cached_property
     def _afterwards(self) -> tuple[Pass, Occupancy]:

@@ -9,7 +9,8 @@ steps of it are counted; where they run out the best way so far is told, and tha
 What was found is proved: a plan is made with these machines. Where an autoscaler adds them its limits are raised; where nobody does,
 or the plan makes other use of them, the nodes are there. Pods on nodes that are there may sit badly, so that a gang does not find
 room in every order: then a machine more is bought for it, a few times. For whom a budget or a quota forbids them nothing is bought, and the
-others are shopped for again. What Kueue's queues have left is known before: no cluster gets groups that ask for more of it.
+others are shopped for again. What Kueue's queues and the quotas of namespaces have left is known before: no cluster gets groups that ask
+for more of it.
 """
 
 from __future__ import annotations
@@ -153,17 +154,17 @@ class _Market:
         if not groups:
             return _Need(0, ())
         if (name, groups) not in self._needs:
-            lacks_quota = self.first.accounts.queues_refuse(groups, name) is not None
+            lacks_quota = self.first.accounts.quotas_refuse(groups, name) is not None
             self._needs[name, groups] = None if lacks_quota else self._machines(name, groups)
         return self._needs[name, groups]
 
     def lacks_quota(self, group: str, names: Sequence[str], ways: Ways) -> Finding | None:
-        """Of the first cluster on which machines would do for a group: what Kueue there lacks for it beside those that go there, or None."""
+        """Of the first cluster on which machines would do for a group: what quota there lacks for it beside those that go there, or None."""
         for name in names:
             beside = ways.get(name, frozenset())
-            finding = self.first.accounts.queues_refuse([group], name, beside)
+            finding = self.first.accounts.quotas_refuse([group], name, beside)
             if finding is not None and self._machines(name, beside | {group}) is not None:
-                return replace(finding, subject=name)
+                return replace(finding, subject=name if finding.queue is not None else f"on {name}, {finding.subject}")
         return None
 
     def _machines(self, name: str, groups: frozenset[str]) -> _Need | None:

@@ -10,6 +10,7 @@ controller does, write a module with a `KIND` row and put it in the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Document, Edit
@@ -33,9 +34,21 @@ from gitplacer.workloads import (
     statefulset,
 )
 from gitplacer.workloads.bounds import bounded_object
-from gitplacer.workloads.facts import Demand, Kind, LabelSelector, ObjectFacts, PodLabels, Reference, Scale, distinct
+from gitplacer.workloads.facts import (
+    Demand,
+    Kind,
+    LabelSelector,
+    ObjectFacts,
+    PodLabels,
+    Reference,
+    Role,
+    Scale,
+    distinct,
+)
 from gitplacer.workloads.limitranges import breaches
 from gitplacer.workloads.podtemplate import named
+from gitplacer.workloads.quotas import usage
+from gitplacer.workloads.requests import PodAsk
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 __all__ = [
@@ -135,11 +148,17 @@ def read(
     asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
     if asked:
         facts = facts.but(demands=asked)
+    if around.bounded:
+        facts = facts.but(roles=tuple(_with_usage(role, around) for role in facts.roles))
     if around.limits and (refused := next(_refused(facts, around), "")):
         facts = facts.but(refused=refused)
     if queue := tuple(_queue(root)):
         facts = facts.but(needs=distinct([*facts.needs, *queue]))
     return facts, root.problems.told()
+
+
+def _with_usage(role: Role, around: Surroundings) -> Role:
+    return replace(role, usage=usage(role.ask or PodAsk(()), role.shape.requests, around.limits))
 
 
 def _refused(facts: ObjectFacts, around: Surroundings) -> Iterator[str]:

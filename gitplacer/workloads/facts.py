@@ -18,6 +18,7 @@ from gitplacer.model.podrules import LabelPairs, of_another, untold_in
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, ClaimSpec, Gang, Named, PodSet, PodShape
 from gitplacer.workloads.limitranges import LimitItem
+from gitplacer.workloads.quotas import Quota, Usage
 from gitplacer.workloads.requests import PodAsk
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -65,6 +66,8 @@ class Role:
     one on each node that admits it, so that `count` is not known before the cluster is. `named` is what its pods name that
     their cluster has to know.
 
+    `usage` is what each pod takes of quotas; None where nobody asks.
+
     `queued` is how many pods Kueue counts where these are fewer than `count`, and `queued_requests` what it counts of each, None
     where that is what a node must have room for.
 
@@ -85,6 +88,7 @@ class Role:
     named: Named = NO_NAMES
     queued: int | None = None
     queued_requests: Resources | None = None
+    usage: Usage | None = None
     ask: PodAsk | None = field(default=None, compare=False)
     counted: str = field(default="", compare=False)
     bounded: str = field(default="", compare=False)
@@ -145,7 +149,8 @@ class ObjectFacts:
     `roles` has every role, in the order in which their pods are created, also one at zero; `gang` the pods that run at
     once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
     pods claim devices, and `devices` what one of them comes to, if this object is one; `volume` is what it claims if it is a
-    PersistentVolumeClaim, and `limits` what it gives to pods and wants of them if it is a LimitRange.
+    PersistentVolumeClaim, and `limits` what it gives to pods and wants of them if it is a LimitRange, and
+    `quota` what it bounds if it is a ResourceQuota.
 
     `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
     `points_at` what it serves (a route its Service, an autoscaler its target),
@@ -172,6 +177,7 @@ class ObjectFacts:
     devices: Resources = NOTHING
     volume: ClaimSpec | None = None
     limits: tuple[LimitItem, ...] = ()
+    quota: Quota | None = None
     accounts: tuple[Reference, ...] = ()
     refused: str = ""
 
@@ -204,6 +210,10 @@ class ObjectFacts:
             )
             for role, _, second in self._sets(reserve, with_peak)
         )
+
+    def roles_for(self, reserve: Reserve, *, with_peak: bool) -> tuple[Role, ...]:
+        """The role of each set of pods that `gang_for` gives."""
+        return tuple(role for role, _, _ in self._sets(reserve, with_peak))
 
     def _sets(self, reserve: Reserve, with_peak: bool) -> Iterator[tuple[Role, int, bool]]:
         """The roles that are to find room with the number of their pods, and whether they are those of a second object that an update makes."""

@@ -8,11 +8,12 @@ table points at nothing; it can still be named by others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
-from gitplacer.workloads import devices, limitranges
+from gitplacer.workloads import devices, limitranges, quotas
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.constraints import requirement
 from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, Scale, distinct
@@ -56,6 +57,12 @@ def _selecting(key: str, *, watches: bool = False) -> Callable[[Cursor], ObjectF
 
 def _limit_range(root: Cursor) -> ObjectFacts:
     return ObjectFacts(limits=tuple(limitranges.read(root)))
+
+
+def _resource_quota(root: Cursor) -> ObjectFacts:
+    found = quotas.read(root, written=True)
+    hard = {name: amount for name, amount in found.hard.items() if quotas.is_of_pods(name)}
+    return ObjectFacts(quota=replace(found, hard=hard) if hard else None)
 
 
 def _pod_monitor(root: Cursor) -> ObjectFacts:
@@ -212,6 +219,7 @@ _BOUNDS: Mapping[str, tuple[str, str, int, int | None, int]] = {
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("", "LimitRange"): _limit_range,
     ("", "PersistentVolumeClaim"): _claim,
+    ("", "ResourceQuota"): _resource_quota,
     ("", "Service"): _service,
     ("", "ServiceAccount"): _service_account,
     ("bitnami.com", "SealedSecret"): _sealed_secret,

@@ -9,7 +9,7 @@ Sources: plugin/pkg/admission/resourcequota and pkg/quota/v1/evaluator/core/pods
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -33,23 +33,26 @@ class Usage:
     container and of which one says nothing.
     """
 
-    amounts: Mapping[str, int]
+    amounts: Resources
     unsaid: tuple[str, ...] = ()
     best_effort: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """A ResourceQuota: the most of each thing that it bounds (`hard`), what is `used` of that, and which pods it counts."""
+    """
+    A ResourceQuota: the most of each thing that it bounds (`hard`), what is `used` of that, and which pods it counts. None used is what
+    nobody has counted yet, which may be anything.
+    """
 
     name: str
     hard: Amounts
-    used: Amounts = NOTHING
+    used: Amounts | None = NOTHING
     scopes: tuple[Requirement, ...] = ()
 
     def left(self, name: str) -> int:
         """How much there is left of something that it bounds."""
-        return int(self.hard[name] - self.used.get(name, 0))
+        return int(self.hard[name] - (self.used or NOTHING).get(name, 0))
 
     def counts(self, named: Named, shape: PodShape, usage: Usage, priority_class: str) -> bool:
         """Whether it counts pods."""
@@ -60,8 +63,8 @@ class Quota:
         return tuple(name for name in usage.unsaid if name in self.hard)
 
 
-def read(root: Cursor) -> Quota:
-    """A ResourceQuota, with what its status says. One that was not counted yet has nothing used."""
+def read(root: Cursor, *, written: bool = False) -> Quota:
+    """A ResourceQuota, with what its status says, or as it is `written`. One that was not counted yet has nothing used."""
     spec, status = root.mapping("spec"), root.mapping("status")
     scopes = [Requirement(name, "Exists") for name in spec.texts("scopes")]
     for item in spec.mapping("scopeSelector").items("matchExpressions"):
@@ -72,8 +75,8 @@ def read(root: Cursor) -> Quota:
         )
     return Quota(
         name=root.mapping("metadata").text("name"),
-        hard=_bounds(status if status.has("hard") else spec, "hard"),
-        used=_bounds(status, "used"),
+        hard=_bounds(status if status.has("hard") and not written else spec, "hard"),
+        used=NOTHING if written else _bounds(status, "used"),
         scopes=tuple(scopes),
     )
 
@@ -128,13 +131,7 @@ def usage(ask: PodAsk, requests: Resources, given: Sequence[LimitItem]) -> Usage
         if "/" not in name:
             amounts[name] = amount
     amounts |= {f"limits.{name}": amount for name, amount in _limits_of(ask, given).items()}
-    return Usage(amounts, tuple(_unsaid(ask, given)), _is_best_effort(ask))
-
-
-def as_bounded(used: Usage, names: Collection[str]) -> Usage:
-    """The same without what no quota bounds."""
-    amounts = {name: amount for name, amount in used.amounts.items() if name in names}
-    return Usage(amounts, tuple(name for name in used.unsaid if name in names), used.best_effort)
+    return Usage(Resources(amounts), tuple(_unsaid(ask, given)), _is_best_effort(ask))
 
 
 def _limits(part: Part, given: Sequence[LimitItem]) -> Amounts | None:

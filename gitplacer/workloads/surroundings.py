@@ -51,7 +51,8 @@ class Surroundings:
     `waits_for_gcs`: KubeRay gives workers its init container. `head_sidecars` and `worker_sidecars` are containers that
     the operator's configuration adds, by name. `zero_downtime`: a RayService that says nothing is upgraded by a second
     Ray cluster. `container_defaults` are the requests that LimitRanges give to containers without one, and
-    `limits` what each of their items gives to pods and wants of them, () where none refuses any. `claims` has the
+    `limits` what each of their items gives to pods and wants of them, () where none refuses any, and `bounded` says whether it is
+    asked what pods take of ResourceQuotas. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
     `tolerates_extended`: pods get a toleration of the taint that is called like an extended resource they ask for.
@@ -68,6 +69,7 @@ class Surroundings:
     claims: tuple[tuple[str, Resources], ...] | None = None
     counts_replicas: bool = True
     limits: tuple[LimitItem, ...] = ()
+    bounded: bool = False
 
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
