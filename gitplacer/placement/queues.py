@@ -30,7 +30,7 @@ class Queues:
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._there = {name for name, snapshot in shared.snapshot.capacity.items() if snapshot.queues}
-        self._unseen = Unseen(shared, occupancy, self._there, self._missing)
+        self._unseen = Unseen(shared, occupancy, self._there, _Missing(shared).of)
 
     def refused(self, group: Group, name: str) -> Finding | None:
         """Why a group may not be on a cluster, or not with what it asks for there now; None if Kueue's queues there have enough left."""
@@ -50,7 +50,14 @@ class Queues:
         """What is promised of each ClusterQueue of a cluster, and not seen yet."""
         return {queue: amounts for queue, amounts in sorted(self._unseen.by_all(name).items()) if amounts}
 
-    def _missing(self, group_id: str, name: str) -> dict[str, Resources]:
+
+class _Missing:
+    """What groups ask of queues, for whoever adds it up."""
+
+    def __init__(self, shared: Pass) -> None:
+        self._pass = shared
+
+    def of(self, group_id: str, name: str) -> dict[str, Resources]:
         """
         What a group asks of each ClusterQueue of a cluster for pods that are not seen there. A pod that is seen is one of those that its queue has let in,
         whether Kueue counted all of its role or fewer.

@@ -29,18 +29,10 @@ class SpaceQuotas:
     """The ResourceQuotas on all clusters. Where none are known there is nothing to count."""
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
-        self._pass = shared
         profiles = shared.snapshot.profiles
         self._there = {name: quotas for name in shared.snapshot.capacity if (quotas := profiles[name].quotas)}
-        self._unseen = Unseen(shared, occupancy, self._there, self._taken)
-        self._unsaid: dict[tuple[str, str], str] = {}
-        """In words what a quota wants of containers that do not say it."""
-        self._waiting: dict[str, dict[str, Counter[str]]] = {}
-        self._spaces: dict[str, tuple[str, ...]] = {}
-        self._bounds: dict[tuple[str, str], int] = {}
-        self._numbers: dict[object, int] = {}
-        self._whole: dict[tuple[object, ...], tuple[Mapping[_Of, Resources], str]] = {}
-        """What groups take where none of their pods is seen. Clusters are many, and the quotas of a namespace mostly alike but for what is left."""
+        self._takers = _Takers(shared, self._there)
+        self._unseen = Unseen(shared, occupancy, self._there, self._takers.taken)
 
     def refused(self, group: Group, name: str) -> Finding | None:
         """Why the quotas of a cluster's namespaces do not let in what a group has to come there; None if they do."""
@@ -56,14 +48,30 @@ class SpaceQuotas:
             for each, wanted in amounts.items():
                 if wanted + promised.get(each, 0) > quota.left(each):
                     return _refusal(exceeds(quota, namespace, each, wanted, promised.get(each, 0)))
-        said = next((self._unsaid[group_id, name] for group_id in ids if (group_id, name) in self._unsaid), None)
+        unsaid = self._takers.unsaid
+        said = next((unsaid[group_id, name] for group_id in ids if (group_id, name) in unsaid), None)
         return None if said is None else _refusal(said)
 
     def counts(self, group_id: str, name: str) -> bool:
         """Whether something of a group counts on a cluster that its snapshot does not show."""
         return name in self._there and bool(self._unseen.asked(group_id, name))
 
-    def _taken(self, group_id: str, name: str) -> Mapping[_Of, Resources]:
+
+class _Takers:
+    """What groups take of quotas, for whoever adds it up."""
+
+    def __init__(self, shared: Pass, there: Mapping[str, Mapping[str, tuple[Quota, ...]]]) -> None:
+        self._pass, self._there = shared, there
+        self.unsaid: dict[tuple[str, str], str] = {}
+        """In words what a quota wants of containers of a group on a cluster that do not say it."""
+        self._waiting: dict[str, dict[str, Counter[str]]] = {}
+        self._spaces: dict[str, tuple[str, ...]] = {}
+        self._bounds: dict[tuple[str, str], int] = {}
+        self._numbers: dict[object, int] = {}
+        self._whole: dict[tuple[object, ...], tuple[Mapping[_Of, Resources], str]] = {}
+        """What groups take where none of their pods is seen. Clusters are many, and the quotas of a namespace mostly alike but for what is left."""
+
+    def taken(self, group_id: str, name: str) -> Mapping[_Of, Resources]:
         """What a group takes of each quota of a cluster for pods that are not counted there yet, by names of quotas and of what they bound."""
         key = self._alike(group_id, name)
         found = self._whole.get(key) if key else None
@@ -72,9 +80,9 @@ class SpaceQuotas:
             if key:
                 self._whole[key] = found
         amounts, unsaid = found
-        self._unsaid.pop((group_id, name), None)
+        self.unsaid.pop((group_id, name), None)
         if unsaid:
-            self._unsaid[group_id, name] = unsaid
+            self.unsaid[group_id, name] = unsaid
         return amounts
 
     def _alike(self, group_id: str, name: str) -> tuple[object, ...]:
