@@ -124,9 +124,7 @@ class Variants:
             counts.of_member(member.identity) if edits else AS_WRITTEN,
         )
         if key not in self._facts:
-            edited = _edited(member, edits)
-            found = member.facts if edited is None else workloads.read(edited, around, self._declared)[0].remembered()
-            self._facts[key] = found
+            self._facts[key] = self._read(member, edits, around)
         return self._facts[key]
 
     def counted(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
@@ -139,10 +137,12 @@ class Variants:
             counts.of_member(member.identity) if edits else AS_WRITTEN,
         )
         if key not in self._counted:
-            edited = _edited(member, edits)
-            found = member.facts if edited is None else workloads.read(edited, around, self._declared)[0].remembered()
-            self._counted[key] = found
+            self._counted[key] = self._read(member, edits, around)
         return self._counted[key]
+
+    def _read(self, member: SourceObject, edits: Edits, around: Surroundings) -> ObjectFacts:
+        edited = _edited(member, edits)
+        return member.facts if edited is None else workloads.read(edited, around, self._declared)[0].remembered()
 
     def problems(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> tuple[Problem, ...]:
         """What is wrong with an object as it will be on a cluster, beyond what is with the object as it is written."""
