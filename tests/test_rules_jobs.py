@@ -45,7 +45,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "RayCluster": CLUSTER,
     "RayJob": JOB,
     "RayService": {"rayClusterConfig": CLUSTER},
-    "RayCronJob": {"schedule": "0 3 * * *", "jobTemplate": JOB},
+    "RayCronJob": {"schedule": "0 3 * * *", "jobTemplate": {**JOB, "activeDeadlineSeconds": 50}},
 }
 
 
@@ -686,6 +686,54 @@ def test_each_tick_of_a_raycronjob_would_leave_a_ray_cluster() -> None:
     assert "the next tick makes another one" in problem.message
 
 
+OVERLAPS = [
+    ("0 3 * * *", "{activeDeadlineSeconds: 3600}", ""),
+    ("0 3 * * *", "{activeDeadlineSeconds: null}", "less than the 86400 s between two ticks"),
+    ("0 3 * * *", "{activeDeadlineSeconds: 86399}", ""),
+    ("0 3 * * *", "{activeDeadlineSeconds: 86400}", "a run may take 86400 s (activeDeadlineSeconds)"),
+    ("0 3 * * *", "{activeDeadlineSeconds: 80000, ttlSecondsAfterFinished: 6399}", ""),
+    ("0 3 * * *", "{activeDeadlineSeconds: 80000, ttlSecondsAfterFinished: 6400}", "then its Ray cluster stays 6400 s"),
+    ("0 3 * * *", "{activeDeadlineSeconds: 30000, backoffLimit: 1}", ""),
+    ("0 3 * * *", "{activeDeadlineSeconds: 30000, backoffLimit: 2}", "90000 s (3 attempts of 30000 s)"),
+    ("*/10 9-17 * * 1-5", "{activeDeadlineSeconds: 600}", "the next begins 600 s after it"),
+    ("50 8 * * 1-5", "{activeDeadlineSeconds: 86000}", ""),
+    ("0,10 3 * * 1", "{activeDeadlineSeconds: 600}", "the next begins 600 s after it"),
+    ("@hourly", "{activeDeadlineSeconds: 3600}", "the next begins 3600 s after it"),
+    ("@every 90m", "{activeDeadlineSeconds: 3600}", ""),
+    ("@every 90m", "{activeDeadlineSeconds: 5400}", "the next begins 5400 s after it"),
+    ("@every 1ms", "{activeDeadlineSeconds: 1}", "the next begins 1 s after it"),
+    ("+5 * * * *", "{activeDeadlineSeconds: 9000}", ""),  # who else can read that
+    ("+5 * * * *", "{activeDeadlineSeconds: null}", "add activeDeadlineSeconds"),
+    ("0 3 1 1 *", "{activeDeadlineSeconds: 9000000}", ""),
+    ("0 3 * * *", "{activeDeadlineSeconds: null, clusterSelector: {ray.io/cluster: hello}}", ""),
+    (
+        "0 * * * *",
+        "{shutdownAfterJobFinishes: null, activeDeadlineSeconds: 3000, deletionStrategy: {deletionRules: ["
+        "{policy: DeleteWorkers, condition: {jobStatus: FAILED}}, {policy: DeleteSelf, condition: {jobStatus: FAILED, ttlSeconds: 600}}, "
+        "{policy: DeleteCluster, condition: {jobStatus: SUCCEEDED}}]}}",
+        "then its Ray cluster stays 600 s",
+    ),
+    (
+        "0 * * * *",
+        "{shutdownAfterJobFinishes: null, activeDeadlineSeconds: 3000, deletionStrategy: "
+        "{onSuccess: {policy: DeleteCluster}, onFailure: {policy: DeleteCluster}}}",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schedule", "job", "why"), OVERLAPS)
+def test_a_run_ends_before_the_next_one_begins(schedule: str, job: str, why: str) -> None:
+    value = manifest("RayCronJob", {"schedule": schedule, "jobTemplate": yaml.safe_load(job)})
+    found = [problem for problem in rules.check(document(value)[0]) if problem.code == "RunsOverlap"]
+    assert [problem.severity for problem in found] == ([Severity.WARNING] if why else [])
+    assert all(why in f"{problem.message} {problem.hint}" for problem in found)
+
+
+def test_no_run_of_a_suspended_raycronjob_overlaps() -> None:
+    assert told(manifest("RayCronJob", "{suspend: true, jobTemplate: {activeDeadlineSeconds: null}}")) == []
+
+
 # RayService
 
 INCREMENTAL = """
@@ -1040,7 +1088,7 @@ def test_every_rule_is_in_the_table_and_says_what_it_wants(module: ModuleType) -
         assert families.count(rule) == 1
         assert rule.__doc__
     public = {found for found in written if not found.__name__.startswith("_")}
-    assert public - {rayjob.submission_mode} == set(module.RULES)
+    assert public - {rayjob.submission_mode, deletion.seconds_kept} == set(module.RULES)
 
 
 def test_every_code_of_these_rules_is_tried_here() -> None:

@@ -31,6 +31,7 @@ spec:
   schedule: "{}"
 {}  jobTemplate:
     entrypoint: python train.py
+    activeDeadlineSeconds: 7200
     shutdownAfterJobFinishes: true
     rayClusterSpec:
       headGroupSpec:
@@ -132,6 +133,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "NumberOutOfRange": (job(f"{SHUTDOWN}  ttlSecondsAfterFinished: -1\n  activeDeadlineSeconds: 0\n"),),
+    "RunsOverlap": (
+        workload(CRONJOB.format("0 * * * *", ""), "nightly"),
+        workload(CRONJOB.format("0 3 * * *", "").replace("    activeDeadlineSeconds: 7200\n", ""), "nightly"),
+    ),
     "SubmissionModeConflict": (
         job(f"{SHUTDOWN}  submissionMode: InteractiveMode\n  backoffLimit: 2\n"),
         job(f"{SHUTDOWN}  submissionMode: SidecarMode\n  submitterConfig: {{backoffLimit: 1}}\n"),

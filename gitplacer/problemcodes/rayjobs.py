@@ -70,6 +70,16 @@ CODES: Mapping[str, Code] = {
         "Use a name such as `Europe/Berlin`. If the database got a new zone since, allow it.",
         allowable=True,
     ),
+    "RunsOverlap": Code(
+        "A run may go on when the next one begins",
+        "KubeRay makes a RayJob at each tick, whether or not the one before is done; it has no `concurrencyPolicy`. Room is promised "
+        "for one run, so the second one's pods may wait. A run takes at most `activeDeadlineSeconds`, from when its Ray cluster is asked for, "
+        "once for each attempt of `backoffLimit`, and its Ray cluster stays for `ttlSecondsAfterFinished` more.",
+        "Give `jobTemplate` an `activeDeadlineSeconds` less than the time between two ticks. Where runs are known to be short, "
+        "or waiting is meant, allow it.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     # RayService
     "IncompleteUpgrade": Code(
         "An incremental upgrade lacks something it needs",

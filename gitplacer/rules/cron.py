@@ -11,11 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import islice, pairwise
 
 from gitplacer.rules.duration import nanoseconds
 
-_NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _EVERY = "@every "
+_WRITTEN_OUT = {
+    "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0", "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+}  # fmt: skip
+_TICKS = 500
+"""So many of a schedule are looked at: hours and days come around much sooner, leap years do not matter."""
 _NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
@@ -43,7 +51,7 @@ _FIELDS = (
 def flaw(schedule: str) -> str:
     """What is wrong with a schedule, in words; '' for one that is understood."""
     if schedule.startswith("@"):
-        if schedule in _NAMED:
+        if schedule in _WRITTEN_OUT:
             return ""
         if schedule.startswith(_EVERY):
             period = schedule.removeprefix(_EVERY)
@@ -54,6 +62,24 @@ def flaw(schedule: str) -> str:
         return f"there are {len(parts)} fields, not 5"
     flaws = (_flaw(one, part) for part, one in zip(parts, _FIELDS, strict=True))
     return next((found for found in flaws if found), "")
+
+
+@lru_cache(maxsize=256)
+def shortest_gap(schedule: str) -> timedelta | None:
+    """
+    The least time between two ticks of a schedule without a flaw, on days of 24 hours; None where that is not known: it ticks less than twice, or
+    is written as only robfig/cron reads it.
+    """
+    if schedule.startswith(_EVERY):
+        # robfig/cron counts whole seconds, and one at least.
+        return timedelta(seconds=max((nanoseconds(schedule.removeprefix(_EVERY)) or 0) // 1_000_000_000, 1))
+    from cronsim import CronSim, CronSimError  # few fleets have such times, and imports take time
+
+    try:
+        ticks = islice(CronSim(_WRITTEN_OUT.get(schedule, schedule), datetime(2024, 1, 1)), _TICKS)
+        return min((later - earlier for earlier, later in pairwise(ticks)), default=None)
+    except CronSimError:
+        return None
 
 
 def _flaw(one: _Field, part: str) -> str:

@@ -22,6 +22,7 @@ POLICIES = (*_ORDER, "DeleteNone")
 
 _STATUSES = {"jobStatus": ("SUCCEEDED", "FAILED"), "jobDeploymentStatus": ("Failed",)}
 _LEGACY = {"onSuccess": "succeeded", "onFailure": "failed"}
+_DELETE_CLUSTER = ("DeleteCluster", "DeleteSelf")
 _ON_ITS_OWN = ("DeleteWorkers", "DeleteCluster")
 """What can be done to a Ray cluster of the job's own only."""
 
@@ -139,7 +140,7 @@ def keeps_cluster(manifest: RayManifest) -> None:
     if job.boolean("shutdownAfterJobFinishes"):
         return
     found = _strategy(manifest)
-    outcomes = set(_outcomes(found)) if found is not None else set()
+    outcomes = {outcome for outcome, _, _ in _said(found)} if found is not None else set()
     if len(outcomes) == 2 or (found is not None and not outcomes):
         return
     when = "is done" if not outcomes else "has failed" if "succeeded" in outcomes else "has succeeded"
@@ -149,6 +150,21 @@ def keeps_cluster(manifest: RayManifest) -> None:
         message = f"when the job {when} its Ray cluster runs on and holds its room for ever"
     hint = "add shutdownAfterJobFinishes: true" if not outcomes else "add a deletion rule for the other outcome"
     tell(job, "KeepsRayCluster", message, hint, key="deletionStrategy" if outcomes else "shutdownAfterJobFinishes")
+
+
+def seconds_kept(manifest: RayManifest) -> int | None:
+    """How long the Ray cluster of a job's own stays when the job is done, whatever came of it; None where it may stay for ever."""
+    job = manifest.job
+    if job is None:
+        return None
+    if job.boolean("shutdownAfterJobFinishes"):
+        return max(job.integer("ttlSecondsAfterFinished") or 0, 0)
+    found = _strategy(manifest)
+    waits: dict[str, int] = {}
+    for outcome, policy, seconds in _said(found) if found is not None else ():
+        if policy in _DELETE_CLUSTER:
+            waits[outcome] = min(seconds, waits.get(outcome, seconds))
+    return max(waits.values()) if len(waits) == len(_LEGACY) else None
 
 
 def _strategy(manifest: RayManifest) -> Cursor | None:
@@ -197,17 +213,18 @@ def _in_order(same: dict[str, tuple[int, Cursor]], status: str) -> None:
         before = policy
 
 
-def _outcomes(found: Cursor) -> Iterator[str]:
-    """The outcomes of a job that something is said for."""
+def _said(found: Cursor) -> Iterator[tuple[str, str, int]]:
+    """The outcomes of a job that something is said for: what is done then, and after how many seconds."""
     for rule in found.items("deletionRules"):
         condition = rule.mapping("condition")
+        told = rule.text("policy"), max(condition.integer("ttlSeconds", 0) or 0, 0)
         if condition.text("jobStatus") == "SUCCEEDED":
-            yield "succeeded"
+            yield "succeeded", *told
         elif condition.text("jobStatus") == "FAILED" or condition.text("jobDeploymentStatus") == "Failed":
-            yield "failed"
+            yield "failed", *told
     for key, outcome in _LEGACY.items():
         if found.has(key):
-            yield outcome
+            yield outcome, found.mapping(key).text("policy"), 0
 
 
 RULES: tuple[Rule, ...] = (ttl, strategy, policies, conditions, deletes_itself, keeps_cluster)

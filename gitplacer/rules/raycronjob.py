@@ -1,5 +1,5 @@
 """
-RayCronJob: when it runs.
+RayCronJob: when it runs, and whether runs may meet.
 
 Its job template is a RayJob spec, and the rules of RayJobs hold there too. Source: ValidateRayCronJobSpec in
 ray-operator/controllers/ray/utils/validation.go. KubeRay tells a bad schedule in an Event only; nothing is ever run.
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from gitplacer.problems import nearest
 from gitplacer.rules import cron
+from gitplacer.rules.deletion import seconds_kept
 from gitplacer.rules.manifest import RayManifest, Rule, tell
+from gitplacer.rules.rayjob import selects_cluster
 from gitplacer.rules.timezones import TIME_ZONES
 
 
@@ -44,10 +46,40 @@ def time_zone(manifest: RayManifest) -> None:
         tell(spec, "InvalidTimeZone", message, hint, key="timeZone")
 
 
+def overlap(manifest: RayManifest) -> None:
+    """
+    KubeRay makes a RayJob at each tick, whether or not the one before is done, and room is counted for one. Each attempt of a job has the whole of
+    `activeDeadlineSeconds`, and then its Ray cluster may stay for a while. What keeps it for ever is told elsewhere.
+    Source: raycronjob_controller.go, and initRayJobStatusIfNeed in rayjob_controller.go.
+    """
+    spec, job = manifest.spec, manifest.job
+    text = spec.text("schedule") if manifest.kind == "RayCronJob" else ""
+    if not text or cron.flaw(text) or job is None or not job.has("rayClusterSpec") or selects_cluster(job):
+        return
+    kept = seconds_kept(manifest)
+    if kept is None or spec.boolean("suspend"):
+        return
+    gap, deadline = cron.shortest_gap(text), job.integer("activeDeadlineSeconds") or 0
+    period = f"{gap.total_seconds():.0f} s" if gap is not None else ""
+    if not job.has("activeDeadlineSeconds"):
+        message = "nothing ends a run before the next one begins, and there is room for one"
+        hint = "add activeDeadlineSeconds" + (f", less than the {period} between two ticks" if period else "")
+        tell(job, "RunsOverlap", message, hint)
+        return
+    attempts = max(job.integer("backoffLimit") or 0, 0) + 1
+    longest = attempts * deadline + kept
+    if deadline > 0 and gap is not None and longest >= gap.total_seconds():
+        key = "activeDeadlineSeconds"
+        why = f"{attempts} attempts of {deadline} s" if attempts > 1 else key
+        why += f", then its Ray cluster stays {kept} s" if kept else ""
+        message = f"a run may take {longest} s ({why}), the next begins {period} after it, and there is room for one"
+        tell(job, "RunsOverlap", message, f"lower {key}, or run it less often", key=key)
+
+
 def _like(name: str) -> list[str]:
     """The zones that a name may be meant for: those of its area, of its city, or outside of areas."""
     area, _, city = name.casefold().rpartition("/")
     return [zone for zone in TIME_ZONES if (parts := zone.casefold().rpartition("/"))[0] == area or parts[2] == city]
 
 
-RULES: tuple[Rule, ...] = (schedule, time_zone)
+RULES: tuple[Rule, ...] = (schedule, time_zone, overlap)

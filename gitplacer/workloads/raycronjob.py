@@ -1,8 +1,8 @@
 """
 RayCronJob: a RayJob at each tick of its schedule. Its room is that of one run.
 
-Runs overlap when one outlasts the period, and KubeRay does not prevent it; how many there may be at once cannot be told
-from the manifest. On two clusters each tick would run twice. KubeRay names the RayJobs, and gives them no labels.
+Runs overlap when one outlasts the period, and KubeRay does not prevent it; how many there are at once cannot be told
+from the manifest, so a rule warns where there may be two. On two clusters each tick would run twice. KubeRay names the RayJobs, and gives them no labels.
 """
 
 from __future__ import annotations
