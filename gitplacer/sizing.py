@@ -129,7 +129,8 @@ def _claims(documents: Iterable[Document]) -> Mapping[str, dict[str, Resources |
         if (group, document.value.get("kind")) == ("resource.k8s.io", "ResourceClaimTemplate"):
             facts, problems = workloads.read(document)
             template = Sized(document, facts)
-            found[template.namespace][template.name] = None if problems else facts.devices
+            is_counted = not any(problem.severity is Severity.ERROR for problem in problems)
+            found[template.namespace][template.name] = facts.devices if is_counted else None
     return found
 
 

@@ -528,6 +528,38 @@ def test_what_is_to_be_noted_is_printed_and_in_the_json(tmp_path: Path, capfd: p
     assert found["notLookedAt"] == ["where the volume of claim ray/x can be reached"]
 
 
+def test_what_narrows_where_pods_may_run_and_is_not_looked_at_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpus", "namespace": "ray"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "r", "exactly": {
+            "deviceClassName": "gpu.example.com", "selectors": [{"cel": {"expression": "device.driver == 'x'"}}]
+        }}]}}},
+    }  # fmt: skip
+    claims = [
+        {"name": "own", "resourceClaimTemplateName": "gpus"},
+        {"name": "shared", "resourceClaimName": "all"},
+    ]
+    pods = a_pod("p", resourceClaims=claims, schedulerName="volcano", schedulingGates=[{"name": "wait"}])
+    (tmp_path / "claims.json").write_text(json.dumps(template), "utf-8")
+    (tmp_path / "p.json").write_text(json.dumps(pods), "utf-8")
+    node = machine("x")
+    node["status"]["allocatable"]["deviceclass.resource.kubernetes.io/gpu.example.com"] = "1"
+    (tmp_path / "dump.json").write_text(json.dumps({"items": [node]}), "utf-8")
+    args = ("fit", tmp_path / "claims.json", tmp_path / "p.json", "--from", tmp_path / "dump.json", "--format", "json")
+    ran = run(capfd, *args)
+    found = json.loads(ran.out)
+    assert (found["answer"], ran.err) == ("Fits", "")
+    (selectors, shared, scheduler) = sorted(found["notLookedAt"])
+    assert ":1:" in selectors and "the selectors of a request" in selectors
+    assert "what scheduler volcano does" in scheduler
+    assert "a ResourceClaim that several pods share" in shared
+    assert len(found["notes"]) == 1  # the gates, which are looked at
+
+
 def test_a_role_names_nothing_unless_its_manifest_does() -> None:
     (found,) = judged([a_pod("p")], [A]).members.pods
     assert (found.claims, found.priority) == ((), 0)

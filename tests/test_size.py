@@ -637,6 +637,29 @@ def test_a_claim_of_unknown_size_is_refused_never_counted_as_none(template: Json
     assert codes(template, raycluster(headGroupSpec={"template": pod_spec(B, resourceClaims=CLAIMS)})) == [code]
 
 
+@pytest.mark.parametrize(
+    ("request_", "of_all", "told"),
+    [
+        (exactly(selectors=[{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]), {}, ["the selectors of a request"]),
+        (flat(selectors=[{"cel": {"expression": "true"}}]), {}, ["the selectors of a request"]),
+        (exactly(capacity={"requests": {"memory": "10Gi"}}), {}, ["how much of each device"]),
+        (exactly(), {"constraints": [{"requests": ["r"], "matchAttribute": "example.com/numa"}]}, ["in common"]),
+        (exactly(selectors=[]), {"constraints": []}, []),
+        (exactly(selectors=[{"cel": {"expression": "true"}}], adminAccess=True), {}, []),
+    ],
+)  # fmt: skip
+def test_what_narrows_the_devices_of_a_claim_is_told_and_all_of_its_class_are_counted(
+    request_: Json, of_all: Json, told: list[str]
+) -> None:
+    template = claim_template(request_, version="v1beta1" if "deviceClassName" in request_ else "v1")
+    template["spec"]["spec"]["devices"] |= of_all
+    found = size(template, pod(A, resourceClaims=CLAIMS))
+    assert [(p.code, p.severity) for p in found.problems] == [("NotCounted", Severity.WARNING)] * len(told)
+    assert all(part in problem.message for part, problem in zip(told, found.problems, strict=True))
+    watches = "exactly" in request_ and "adminAccess" in request_["exactly"]
+    assert asked(found.objects[0]).get(DEVICE, 0) == (0 if watches else 1)
+
+
 def test_a_claim_is_asked_for_among_the_templates_that_are_given() -> None:
     known = Surroundings(claims=(("gpus", Resources({DEVICE: 2})),))
     assert codes(pod(A, resourceClaims=CLAIMS), around=known) == ["UnknownDevices"]  # only those beside it count

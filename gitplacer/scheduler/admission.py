@@ -84,6 +84,7 @@ class Rules:
             container_defaults=container_defaults(self._of_containers(namespace)),
             runtime_classes=self.runtime_classes or (),
             tolerates_extended=self.tolerates_extended,
+            judged=True,
         )
 
     def _of_containers(self, namespace: str) -> Iterator[LimitItem]:

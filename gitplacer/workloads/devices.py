@@ -3,7 +3,8 @@ ResourceClaimTemplate: how many devices each pod claims that names it.
 
 A claim is counted as the extended resource that Kubernetes gives a device class
 (`deviceclass.resource.kubernetes.io/<class>`), so that nodes can offer it like any other. A request whose number only
-the allocation knows (all devices of a kind, the first that is available of several) has no size.
+the allocation knows (all devices of a kind, the first that is available of several) has no size. Which devices of the class a request
+refuses, or takes a part of, stands in no resource: that is told.
 Source: the resource.k8s.io API, v1, v1beta2 and v1beta1.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from gitplacer.documents import Cursor
 from gitplacer.model.resources import Resources
+from gitplacer.problems import Severity
 from gitplacer.workloads.facts import ObjectFacts
 
 PREFIX = "deviceclass.resource.kubernetes.io/"
@@ -19,10 +21,24 @@ TPU = "google.com/tpu"
 """The extended resource of TPU chips, counted for each host."""
 
 
+_ROOM = "leave room on the clusters it may go to"
+_NARROWING = (
+    (
+        "selectors",
+        "which devices of the class the selectors of a request take",
+        "make a DeviceClass with these selectors, and name it",
+    ),
+    ("capacity", "how much of each device a request takes", _ROOM),
+    ("constraints", "what the devices of a claim must have in common", _ROOM),
+)
+
+
 def read(root: Cursor) -> ObjectFacts:
     """The devices of one claim made from a template."""
     total: dict[str, int] = {}
-    for request in root.mapping("spec").mapping("spec").mapping("devices").items("requests"):
+    devices = root.mapping("spec").mapping("spec").mapping("devices")
+    _report_narrowing(devices)
+    for request in devices.items("requests"):
         if request.has("firstAvailable"):
             request.report(
                 "UnknownDevices",
@@ -47,5 +63,14 @@ def read(root: Cursor) -> ObjectFacts:
         elif number < 1:
             exact.report("InvalidValue", f"count is {number}", "claim one device or more", key="count")
         elif not exact.boolean("adminAccess"):  # an observer of devices that others use
+            _report_narrowing(exact)
             total[PREFIX + name] = total.get(PREFIX + name, 0) + number
     return ObjectFacts(devices=Resources(total))
+
+
+def _report_narrowing(owner: Cursor) -> None:
+    """What narrows the devices that a claim may get is told, since all of the class are counted."""
+    for key, what, hint in _NARROWING:
+        if owner.value.get(key):
+            message = f"gitplacer does not count {what}; the fit may be too optimistic"
+            owner.report("NotCounted", message, hint, key=key, severity=Severity.WARNING)

@@ -134,7 +134,7 @@ def read_spec(
     if not spec.value.get("containers"):
         spec.report("MissingField", "there are no containers", "a pod has at least one container")
     inits = spec.items("initContainers")
-    _report_not_counted(spec)
+    _report_not_counted(spec, around)
     _check_containers([*inits, *containers])
     runtime_class = spec.text("runtimeClassName")
     if not runtime_class and spec.value.get("overhead"):
@@ -262,9 +262,9 @@ def _devices(spec: Cursor, around: Surroundings) -> Amounts:
 # -- what is not counted ------------------------------------------------------------------------------------------
 
 
-def _report_not_counted(spec: Cursor) -> None:
+def _report_not_counted(spec: Cursor, around: Surroundings) -> None:
     """A field that narrows where the pod may run, and that the fit does not look at, is named, not silently ignored."""
-    for key, name in _not_counted(spec):
+    for key, name in _not_counted(spec, around):
         _report_uncounted(spec, key, name)
 
 
@@ -278,9 +278,9 @@ def _report_uncounted(owner: Cursor, key: str, name: str) -> None:
     )
 
 
-def _not_counted(spec: Cursor) -> Iterator[tuple[str, str]]:
+def _not_counted(spec: Cursor, around: Surroundings) -> Iterator[tuple[str, str]]:
     """The key to point at, and the name of the field."""
-    if spec.items("schedulingGates"):
+    if spec.items("schedulingGates") and not around.judged:
         yield "schedulingGates", "schedulingGates"
     if any(claim.has("resourceClaimName") for claim in spec.items("resourceClaims")):
         yield "resourceClaims", "a ResourceClaim that several pods share"

@@ -180,7 +180,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         size = _size(group, v1)
         counted_by = _replica_labels(made_up, name, size.hosts) if around.counts_replicas else _NO_LABELS
         template = add(group, f"worker/{name}", injected, {"node-type": "worker", "group": name}, counted_by)
-        if size.hosts > 1 and size.count and not template.shape.requests.get(TPU):
+        if size.hosts > 1 and size.count and not template.shape.requests.get(TPU) and not around.judged:
             group.report(
                 "NotCounted",
                 f"nobody says on which nodes the {size.hosts} hosts of a replica belong together; the fit may be too optimistic",

@@ -55,6 +55,7 @@ class Surroundings:
     asked what pods take of ResourceQuotas. `claims` has the
     devices of each ResourceClaimTemplate of the namespace, as extended resources; None where nobody has looked.
     `counts_replicas`: KubeRay labels workers by the replica that they are of (`RayMultiHostIndexing`).
+    `judged`: every pod is played through kube-scheduler, so what waits for a gate or belongs on one slice is told there.
     `tolerates_extended`: pods get a toleration of the taint that is called like an extended resource they ask for.
     """
 
@@ -70,6 +71,7 @@ class Surroundings:
     counts_replicas: bool = True
     limits: tuple[LimitItem, ...] = ()
     bounded: bool = False
+    judged: bool = False
 
     def with_claims(self, claims: tuple[tuple[str, Resources], ...] | None) -> Surroundings:
         """The same with these templates of claims."""
