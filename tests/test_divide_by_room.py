@@ -163,6 +163,19 @@ def test_a_cordoned_cluster_keeps_what_it_has_and_gets_no_more() -> None:
     assert is_at_rest(story)
 
 
+@pytest.mark.parametrize("way", [ROOM, FEWEST])
+def test_a_cluster_without_a_snapshot_keeps_what_it_has_and_gets_no_more(way: dict[str, str]) -> None:
+    story = Story.of(clusters("abc"), way, web(6), capacity=rooms(a=3, b=3))
+    done = story.run()
+    assert replicas(story) == {"a": 3, "b": 3}
+    assert {c.cluster: c.finding.code for c in decisions(done)["shop/web"].candidates}["c"] == "NoSnapshot"
+    story.source |= web(9)
+    story.capacity = rooms(a=3, c=16)
+    story.run()
+    assert replicas(story) == {"a": 3, "b": 3, "c": 3}
+    assert is_at_rest(story)
+
+
 def test_copies_say_how_many_clusters_share() -> None:
     two = policy("div", "select: {}\nplacement: {type: Divide, divideBy: Room, copies: 2}")
     story = Story.of(clusters("abc"), two, web(10), capacity=rooms(a=3, b=16, c=8))

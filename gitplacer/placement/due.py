@@ -247,11 +247,14 @@ class Dues:
         before = self._pass.counts.get((group.id, name), AS_WRITTEN)
         whole = max(coming.values())
 
-        def fits(steps: int) -> bool:
+        def suppose(steps: int) -> None:
             some = {part: has.get(part, 0) + -(-max(0, more) * steps // whole) for part, more in coming.items()}
             rest = {part: max(0, more) + has.get(part, 0) - some[part] for part, more in coming.items()}
             trial = Due(stock, coming, {name: some}, None, {}, {})
             self._pass.count(group.id, name, self.counts(trial, name, {name: some, "": rest}))
+
+        def fits(steps: int) -> bool:
+            suppose(steps)
             return self._choice.has_room(group, policy, name)
 
         low, high = 0, 0 if self.is_closed(group, policy, name) else whole
@@ -261,7 +264,7 @@ class Dues:
         if has:
             self._pass.count(group.id, name, before)
         elif not low:
-            fits(1)  # what is missing for one replica is what there is to say of it
+            suppose(1)  # what is missing for one replica is what there is to say of it
         return low
 
     def _must_leave(self, group: Group, policy: PlacementPolicy) -> dict[str, Finding]:
