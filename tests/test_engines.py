@@ -157,6 +157,15 @@ def test_each_unit_of_each_workload_cluster_has_an_application() -> None:
     assert "finalizers" not in app["metadata"]
 
 
+@pytest.mark.parametrize("wanted", [{}, {"per": "workload"}, {"cluster_label": "example.com/cluster"}])
+def test_what_can_never_be_applied_keeps_no_later_commit_out(wanted: Mapping[str, Any]) -> None:
+    sets = [made for made in documents("argocd", fleet(charts=[KUBERAY]), **wanted) if made["kind"] == "ApplicationSet"]
+    assert {made["metadata"]["name"] for made in sets} >= {"gitplacer", "gitplacer-charts"}
+    for made in sets:
+        retry = made["spec"]["template"]["spec"]["syncPolicy"]["retry"]
+        assert (retry["limit"], retry["refresh"]) == (-1, True), made["metadata"]["name"]
+
+
 def test_a_cluster_may_have_another_name_in_argocd_or_an_address() -> None:
     members = [member("a", argocd="prod-eu"), member("b", argocd="https://b.example.com"), member("c")]
     found = made_for({}, documents("argocd", None, members))

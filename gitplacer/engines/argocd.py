@@ -128,9 +128,13 @@ _BY_CLUSTER = """
 Two Applications for each cluster, from the directories that gitplacer writes: <cluster>-platform and <cluster>-workloads.
 What runs outlives its Application (preserveResourcesOnDeletion): losing one, or this file, deletes nothing.
 A group that moved away is pruned; the Ray autoscaler's two fields of a RayCluster are left to it (ignoreDifferences).
+What cannot be applied is tried again with the newest commit (retry.refresh). That needs Argo CD 3.2: remove it for an older one, which
+tries the same commit until somebody ends it (argocd app terminate-op).
 """
 _PLATFORM_ALONE = """
 One Application for each cluster, <cluster>-platform. What it applied outlives it (preserveResourcesOnDeletion).
+What cannot be applied is tried again with the newest commit (retry.refresh). That needs Argo CD 3.2: remove it for an older one, which
+tries the same commit until somebody ends it (argocd app terminate-op).
 """
 _EPOCHS = """
 One more for each cluster, <cluster>-epoch: of `workloads` it reads the top folder alone, without those below. There is one ConfigMap,
@@ -297,7 +301,8 @@ def _template(
 ) -> dict[str, Any]:
     """
     An Application. A commit that touches other directories leaves its cache alone (manifest-generate-paths). KubeRay's CRDs are too
-    large for the annotation of client-side apply. It is retried for ever, until `platform` has brought what `workloads` needs.
+    large for the annotation of client-side apply. It is retried for ever, until `platform` has brought what `workloads` needs; each time
+    with the newest commit (refresh), or what can never be applied would keep out the commit that takes it away.
     """
     paths = {"argocd.argoproj.io/manifest-generate-paths": "."} if by_path else {}
     notes = {**paths, **(annotations or {})}
@@ -322,7 +327,11 @@ def _template(
                     "RespectIgnoreDifferences=true",
                     *options,
                 ],
-                "retry": {"limit": -1, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "3m"}},
+                "retry": {
+                    "limit": -1,
+                    "refresh": True,
+                    "backoff": {"duration": "10s", "factor": 2, "maxDuration": "3m"},
+                },
             },
         },
     }
