@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gitplacer.importers.ocm import imported
 from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.variables import Variables
+from gitplacer.kinds.fleet import Cluster
 from tests.commands import run, write
 from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added
 from tests.novafleets import clusters, story
@@ -177,6 +178,22 @@ def test_a_cluster_with_its_claims_taints_and_state() -> None:
     assert berlin["metadata"]["labels"]["gpu.example/model"] == "a100"
     assert oslo["spec"]["taints"] == [{"key": "gpu", "value": "reserved", "effect": "NoExecute"}]
     assert "capacity/berlin.yaml" not in found.files and value(found, "capacity/oslo.yaml")["coarse"]
+
+
+def test_labels_of_region_and_zone_are_fields_and_what_becomes_of_no_field_is_told() -> None:
+    cluster = yaml.safe_load(CLUSTERS.split("---\n")[0])
+    cluster["metadata"]["labels"] |= {
+        "topology.kubernetes.io/region": "eu-1",
+        "topology.kubernetes.io/zone": "eu-1a",
+        "kubernetes.io/metadata.name": "old",
+    }
+    found = of(yaml.safe_dump(cluster))
+    made = Cluster.model_validate(value(found, f"clusters/{cluster['metadata']['name']}.yaml"))
+    assert (made.spec.region, made.spec.zone) == ("eu-1", "eu-1a")
+    assert made.labels().items() >= {**cluster["metadata"]["labels"], "kubernetes.io/metadata.name": made.name}.items()
+    (claim,) = (line.what for line in found.of(Outcome.CHOSEN))
+    assert claim.startswith("the label topology.kubernetes.io/region=eu-1 is not the claim's region eu-central-1")
+    assert any("kubernetes.io/metadata.name" in line.what for line in found.of(Outcome.CHANGED))
 
 
 def test_scores_are_one_file_each_with_the_first_end() -> None:

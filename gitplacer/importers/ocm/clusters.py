@@ -36,16 +36,13 @@ _FACTS: Mapping[str, str] = {
     "region.open-cluster-management.io": "region",
     "platform.open-cluster-management.io": "provider",
 }
-_DERIVED = frozenset(
-    {
-        NAME_KEY,
-        "topology.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
-        "gitplacer.dev/provider",
-        "gitplacer.dev/kubernetes-version",
-    }
-)
-"""Labels that follow from a Cluster's fields."""
+_FIELDS: Mapping[str, str] = {
+    "topology.kubernetes.io/region": "region",
+    "topology.kubernetes.io/zone": "zone",
+    "gitplacer.dev/provider": "provider",
+}
+"""Labels that follow from a Cluster's fields, with the field: what is a label at OCM has to be the field here."""
+_VERSION = "gitplacer.dev/kubernetes-version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def write_clusters(documents: Iterable[Document], asked: frozenset[str], repo: F
         for claim, ours in _FACTS.items():
             if claim in found:
                 spec[ours] = found[claim].lower() if ours == "provider" else found[claim]
-        kept = {key: value for key, value in metadata.labels.items() if key not in _DERIVED}
+        kept = _own_labels(metadata.labels, spec, root, repo)
         _labelled(kept, found, asked, root, repo)
         comment = f"Imported from the ManagedCluster at {document.locate()}."
         spec |= own
@@ -174,6 +171,24 @@ def _status(root: Reader, repo: FleetRepo) -> None:
         repo.notes.about(
             Outcome.LEFT_OUT, root, "status", "how it was when it was exported, but for claims that Placements ask for"
         )
+
+
+def _own_labels(labels: Labels, spec: dict[str, Any], root: Reader, repo: FleetRepo) -> dict[str, str]:
+    """The labels that stay labels; those that follow from fields become these, and win over claims, because Placements look at them."""
+    kept, where = dict(labels), root.mapping("metadata")
+    for key, ours in _FIELDS.items():
+        if key in kept:
+            value = kept.pop(key)
+            if spec.get(ours, value) != value:
+                what = f"the label {key}={value} is not the claim's {ours} {spec[ours]}; the label is taken, because Placements look at it"
+                repo.notes.about(Outcome.CHOSEN, where, "labels", what)
+            spec[ours] = value
+    follows: dict[str, Any] = {NAME_KEY: where.text("name"), _VERSION: spec.get("kubernetesVersion")}
+    for key in sorted(follows.keys() & kept.keys()):
+        if (written := kept.pop(key)) != follows[key]:
+            what = f"the label {key} follows from the cluster, and is not {written} here"
+            repo.notes.about(Outcome.CHANGED, where, "labels", what, "ask for another label in policies")
+    return kept
 
 
 def _labelled(

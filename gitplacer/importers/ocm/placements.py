@@ -13,6 +13,7 @@ from typing import Any
 
 from gitplacer.documents import Document
 from gitplacer.importers.clusterselectors import cluster_selector, named, taken
+from gitplacer.importers.hubclusters import SNAPSHOT
 from gitplacer.importers.ocm.clusters import EFFECTS, SET_LABEL, Known
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
@@ -260,7 +261,8 @@ def _scores(spec: Reader, wanted: int, called: ScoreNames, notes: Notes) -> list
             notes.about(Outcome.LEFT_OUT, item, None, "all clusters are taken, so no score decides")
         elif term and weight:
             found.append({**term, "weight": weight})
-            notes.about(Outcome.CONVERTED, item, None, "a term of `scores`")
+            of_nodes = "; what no snapshot shows nodes of offers 0" if "allocatable" in term else ""
+            notes.about(Outcome.CONVERTED, item, None, f"a term of `scores`{of_nodes}", SNAPSHOT if of_nodes else "")
         elif not weight:
             notes.about(Outcome.LEFT_OUT, item, "weight", "a weight of 0 counts nothing")
     return found
