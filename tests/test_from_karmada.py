@@ -431,13 +431,16 @@ OVERRIDERS: dict[str, tuple[str, list[tuple[str, str, Any]]]] = {
         f"imageOverrider: [{{predicate: {{path: {CONTAINER}/image}}, component: Registry, operator: replace, value: m}}]",
         [(f"{CONTAINER}/image", "replace", "m/team/app:1")],
     ),
-    "tag of every image": (
+    "tag of every image but those of init containers": (
         "imageOverrider: [{component: Tag, operator: replace, value: '2'}]",
         [
             (f"{CONTAINER}/image", "replace", "registry.example:5000/team/app:2"),
             ("/spec/template/spec/containers/1/image", "replace", "side:2"),
-            ("/spec/template/spec/initContainers/0/image", "replace", "init@2"),
         ],
+    ),
+    "digest of an init container, which a predicate names": (
+        "imageOverrider: [{predicate: {path: /spec/template/spec/initContainers/0/image}, component: Tag, operator: replace, value: '2'}]",
+        [("/spec/template/spec/initContainers/0/image", "replace", "init@2")],
     ),
     "the second sees what the first did": (
         f"imageOverrider: [{{predicate: {{path: {CONTAINER}/image}}, component: Registry, operator: remove}}, {{predicate: {{path: {CONTAINER}/image}}, component: Repository, operator: add, value: -x}}]",

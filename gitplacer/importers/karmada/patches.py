@@ -132,13 +132,12 @@ def renamed(image: str, component: str, op: str, value: str) -> str:
 
 
 def _containers(kind: str, value: Any, field: str) -> Iterator[Path]:
-    """The paths of a field in all containers of a kind that Karmada knows."""
+    """The paths of a field in all containers of a kind that Karmada knows. Init containers it changes by a predicate alone."""
     top = _POD_SPECS.get(kind)
-    for group in ("containers", "initContainers"):
-        there = value_at(value, (*top, group)) if top else None
-        for index, container in enumerate(there if isinstance(there, list) else ()):
-            if isinstance(container, dict) and isinstance(container.get(field), str):
-                yield (*top, group, index, field)  # type: ignore[misc]
+    there = value_at(value, (*top, "containers")) if top else None
+    for index, container in enumerate(there if isinstance(there, list) else ()):
+        if isinstance(container, dict) and isinstance(container.get(field), str):
+            yield (*top, "containers", index, field)  # type: ignore[misc]
 
 
 def _arguments(reader: Reader, field: str) -> Overrider:
@@ -146,7 +145,7 @@ def _arguments(reader: Reader, field: str) -> Overrider:
 
     def edits(kind: str, found: Any) -> Iterator[Edit]:
         for path in _containers(kind, found, "name"):
-            if value_at(found, path) != name or "initContainers" in path:
+            if value_at(found, path) != name:
                 continue
             place = (*path[:-1], field)
             now = value_at(found, place)
