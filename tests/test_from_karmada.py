@@ -342,10 +342,20 @@ TOLD: dict[str, tuple[str, Outcome, str]] = {
     "workloadAffinity": ("  placement: {workloadAffinity: {affinity: {groupByLabelKey: app}}}", Outcome.NO_EQUAL, "not beside"),
     "tolerationSeconds": ("  placement: {clusterTolerations: [{key: k, operator: Exists, tolerationSeconds: 5}]}", Outcome.NO_EQUAL, "has no end"),
     "cluster failover": ("  failover: {cluster: {purgeMode: Directly, tolerationSeconds: 60}}", Outcome.CHANGED, "lost cluster always moves"),
+    "failover of what has copies": ("  failover: {application: {decisionConditions: {tolerationSeconds: 120}, purgeMode: Gracefully}}", Outcome.NO_EQUAL, "placed whatever the room does not move"),
     "state": ("  failover: {application: {decisionConditions: {}, statePreservation: {rules: [{aliasLabelName: a, jsonPath: b}]}}}", Outcome.NO_EQUAL, "nothing of what ran"),
     "a cluster that is not there": ("  placement: {clusterAffinity: {clusterNames: [delta]}}", Outcome.NO_EQUAL, "no Cluster delta"),
     "weights and constraints": (f"  placement: {{{DIVIDED}Weighted}}, {ONE}}}", Outcome.LEFT_OUT, "weights are fixed"),
 }  # fmt: skip
+
+
+def test_a_failover_is_told_as_what_becomes_of_it() -> None:
+    failover = "  failover: {application: {decisionConditions: {tolerationSeconds: 120}, gracePeriodSeconds: 60}}\n"
+    of_copies = of(CLUSTERS, POLICY + failover)
+    assert "relocation" not in value(of_copies, "policies/p.yaml")["spec"]
+    assert not [line for line in of_copies.lines if "pendingFor`. " in line.what or "after 60 seconds" in line.what]
+    of_one = of(CLUSTERS, f"{POLICY}{failover}  placement: {{{ONE}}}\n")
+    assert not [line for line in of_one.lines if "whatever the room" in line.what]
 
 
 @pytest.mark.parametrize("row", TOLD)

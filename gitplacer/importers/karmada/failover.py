@@ -18,14 +18,23 @@ _PURGES = ("Directly", "Gracefully", "Never", "Immediately", "Graciously")
 """With the spellings of older versions."""
 
 
-def read_failover(spec: Reader, notes: Notes) -> dict[str, Any]:
-    """The `relocation` of a policy that places gangs: what is said, and that pending pods alone move nothing if nothing is said."""
+def read_failover(spec: Reader, gangs: bool, others: bool, notes: Notes) -> dict[str, Any]:
+    """
+    The `relocation` of a policy that places gangs: what is said, and that pending pods alone move nothing if nothing is said. `gangs` and
+    `others` say whether some of what it takes asks for room, and whether some is placed whatever the room.
+    """
     found: dict[str, Any] = {"when": {"PendingPods": "Never"}}
     if not spec.has("failover"):
         return found
     failover = spec.mapping("failover")
     if failover.has("application"):
-        found = _application(failover.mapping("application"), notes)
+        application = failover.mapping("application")
+        if others:
+            what = "what is placed whatever the room does not move because its pods do not come up, and nothing was made of it"
+            todo = "take `admission: Immediate` out of its policy, and write `relocation.pendingFor`"
+            notes.about(Outcome.NO_EQUAL, application, None, what, todo)
+        _state(application, notes)
+        found = _application(application, notes if gangs or not others else Notes())
     if failover.has("cluster"):
         _cluster(failover.mapping("cluster"), notes)
     return found
@@ -35,7 +44,6 @@ def _application(reader: Reader, notes: Notes) -> dict[str, Any]:
     seconds = reader.mapping("decisionConditions").integer("tolerationSeconds")
     seconds = 300 if seconds is None else seconds
     purge, grace = _purge(reader), reader.integer("gracePeriodSeconds")
-    _state(reader, notes)
     if not 0 <= seconds <= 10**8:
         reader.report("InvalidValue", f"{seconds} is no number of seconds", "300 is Karmada's default")
     what = f"pods that have not come up for {seconds} seconds let their group move: `pendingFor`. Karmada also moves what came up and is not healthy"

@@ -78,6 +78,11 @@ class Propagation(ForeignObject):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+def _is_gang(spec: Mapping[str, Any]) -> bool:
+    """Whether a policy of ours asks for room, so that pods that wait may move what it governs."""
+    return bool(spec.get("placement", {}).get("admission") != "Immediate")
+
+
 @dataclass(frozen=True, slots=True)
 class Making:
     """What all policies of an import share. `classes` are the values of PriorityClasses; `coarse` says that some snapshot is a hub's."""
@@ -105,15 +110,23 @@ class Making:
         affinities = self._affinities(place)
         spread = read_spread(place, self.known, notes)
         shared = self._shared(spec, place)
-        relocation = read_failover(spec, notes)
-        specs = list(self._parts(selections, lambda kinds: self._spec(kinds, place, affinities, spread, relocation)))
+        specs = list(self._parts(selections, lambda kinds: self._spec(kinds, place, affinities, spread)))
+        gangs = [_is_gang(made) for _, made in specs]
+        relocation = read_failover(spec, any(gangs), not all(gangs), notes)
         if root.has("status"):
             root.value("status")
             notes.about(Outcome.LEFT_OUT, root, "status", "what Karmada found out")
         notes.unread(root)
         if root.problems:
             return root.problems
-        return [Made(origin, part, {"select": part.select(), **made, **shared}) for part, made in specs]
+        return [
+            Made(
+                origin,
+                part,
+                {"select": part.select(), **made, **({"relocation": relocation} if gang else {}), **shared},
+            )
+            for (part, made), gang in zip(specs, gangs, strict=True)
+        ]
 
     def _parts(
         self, selections: Sequence[Selection], spec_of: Callable[[Sequence[tuple[str, str]]], dict[str, Any]]
@@ -164,7 +177,6 @@ class Making:
         place: Reader,
         affinities: Sequence[tuple[Requirement, ...]],
         spread: Spread,
-        relocation: Mapping[str, Any],
     ) -> dict[str, Any]:
         names, class_ = list(dict.fromkeys(kind for _, kind in kinds)), _class(kinds[0])
         if len(affinities) > 1:
@@ -174,8 +186,7 @@ class Making:
             clusters = cluster_selector(affinities[0])
             how = replace(spread, divided=False) if class_ == "podless" else spread
             chosen = placement(how, names, class_ == "once", self.known, affinities[0], self.notes)
-        gang = chosen.get("admission") != "Immediate"
-        if gang and self.coarse:
+        if self.coarse and _is_gang({"placement": chosen}):
             chosen = {**chosen, "accept": "TightFit"}
             what = "of some clusters only totals or sizes of nodes are known, where no more than a tight fit can be said: `accept: TightFit`"
             self.notes.about(
@@ -184,7 +195,6 @@ class Making:
         return {
             **({"clusters": clusters} if clusters else {}),
             **({"placement": chosen} if chosen else {}),
-            **({"relocation": dict(relocation)} if gang else {}),
         }
 
     def _ordered(self, place: Reader, affinities: Sequence[tuple[Requirement, ...]], spread: Spread) -> dict[str, Any]:
