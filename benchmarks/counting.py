@@ -95,22 +95,39 @@ class Finding:
         return f"{self.what}: {' → '.join(f'{count:,}' for count in self.counts)}"
 
 
+class _Lines:
+    """How many lines of a function were begun. A function is told by its id, because its hash is one of all that stands in it, taken each time."""
+
+    __slots__ = ("begun", "code", "count")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.begun = begun = [0]
+
+        def count(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "line":
+                begun[0] += 1
+            return count
+
+        self.count = count
+
+
 def counted(work: Callable[[], object]) -> Counts:
     """
     Lines of gitplacer that are begun while something is done. It is done the plain way: machine code begins no lines, and would be looked
     for as soon as enough was done.
     """
-    found: Counter[CodeType] = Counter()
-
-    def on_line(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
-            found[frame.f_code] += 1
-        return on_line
-
+    found: dict[int, _Lines] = {}
     ours = f"{PACKAGE}{os.sep}"
 
     def on_call(frame: FrameType, event: str, argument: Any) -> Any:
-        return on_line if frame.f_code.co_filename.startswith(ours) else None
+        code = frame.f_code
+        lines = found.get(id(code))
+        if lines is None:
+            if not code.co_filename.startswith(ours):
+                return None
+            lines = found[id(code)] = _Lines(code)
+        return lines.count
 
     before = sys.gettrace()
     with mock.patch.object(Patience, "compiled", None):
@@ -120,8 +137,8 @@ def counted(work: Callable[[], object]) -> Counts:
         finally:
             sys.settrace(before)
     told: Counts = Counter()
-    for code, number in found.items():
-        told[f"{code.co_filename[len(ours) :]} {code.co_qualname}"] += number
+    for lines in found.values():
+        told[f"{lines.code.co_filename[len(ours) :]} {lines.code.co_qualname}"] += lines.begun[0]
     return told
 
 
