@@ -24,6 +24,7 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Repository, parse_commit
 from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Answer
+from gitplacer.model.verdicts import Verdicts
 from gitplacer.passes import reconcile
 from gitplacer.passes.opening import Opened, Work
 from gitplacer.scenarios import telling
@@ -66,7 +67,9 @@ ALL = os.environ.get("GITPLACER_PROVE") == "all"
 """Whether every pass of a story in memory is computed again, not one in sixteen."""
 
 
-def again(inputs: Inputs, done: Hydration, memo: Memo | None = None, *, with_candidates: bool = False) -> None:
+def again(
+    inputs: Inputs, done: Hydration, memo: Memo | None = None, *, with_candidates: Verdicts | bool = False
+) -> None:
     """
     Hold that a pass in memory comes out the same from what its commits say: trees are looked up by the ids in the trailers, and
     everything else is read from them. Which passes are looked at depends on nothing but what they say.

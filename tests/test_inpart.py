@@ -31,7 +31,7 @@ from gitplacer.inpart.part import _folders
 from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action, Reason
 from gitplacer.model.signers import Flaw, Uncounted
-from gitplacer.model.verdicts import OF_WAITING, OUTGROWN
+from gitplacer.model.verdicts import NONE, OF_WAITING, OUTGROWN
 from gitplacer.passes.baselines import BasePlan
 from gitplacer.passes.looking import Against, Looked, base_of, hydrated_against, looked_at
 from gitplacer.passes.reconcile import reconcile_unless_quiet
@@ -94,7 +94,7 @@ class AtRest:
 def settled(story: Story) -> AtRest | None:
     """A fleet after as many passes as it takes; None if it takes many."""
     for _ in range(6):
-        if not story.run().steps:
+        if not story.run(with_candidates=NONE).steps:
             return AtRest.of(story)
     return None
 

@@ -36,6 +36,7 @@ import yaml
 
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Reason
+from gitplacer.model.verdicts import NONE
 from gitplacer.problems import Severity
 from tests import exactfit
 from tests.seeds import live_all
@@ -320,7 +321,9 @@ class Life:
             together.source[wish.file] = wish.text()
             self._add(wish)
             self._pass()
-        at_once, one_by_one = outcome(together.run()), outcome(self.story.plan())
+        at_once, one_by_one = (
+            outcome(made) for made in (together.run(with_candidates=NONE), self.story.plan(with_candidates=NONE))
+        )
         if any(promise.reason == Reason.FITS_BY_SCALE_UP for promise in self.promises.values()):
             return
         self.counts["bursts"] += 1
@@ -377,7 +380,7 @@ class Life:
             if not site.tells:
                 site.catch_up(self.lot)  # what tells no epochs must not be later than the grace of five minutes
         before = contents(self.story.deployment)
-        done = self.story.run()
+        done = self.story.run(with_candidates=NONE)
         errors = [p for p in done.problems if p.severity is Severity.ERROR]
         assert not errors, errors
         self._publish(before, done)
