@@ -123,6 +123,7 @@ def git(*args: str, cwd: Path, now: datetime | None = None) -> str:
     fixed = {
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": "",  # which has samples of hooks: a dozen files for each repo
         "GIT_PAGER": "cat",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 
 import pytest
@@ -33,6 +34,10 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000, 20, 20)
 
 
+_CACHES = itertools.count()
+"""Numbers of directories, few of which are ever made: whoever needs a cache makes it."""
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests use a cache of their own, nothing of the caller's git configuration, and no secret of another test."""
@@ -40,9 +45,10 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     for name in list(os.environ):
         if name.startswith(("GIT_", "GITPLACER_")) and name != "GITPLACER_UPDATE_GOLDEN":
             monkeypatch.delenv(name)
-    monkeypatch.setenv("GITPLACER_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("GITPLACER_CACHE", str(tmp_path_factory.getbasetemp() / f"cache-{next(_CACHES)}"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", "")  # no samples of hooks, a dozen files for each repo
     if os.environ.get(
         "PYTHONDONTWRITEBYTECODE"
     ):  # what tests start is compiled once all the same, and not beside the sources

@@ -34,6 +34,7 @@ def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": "",
         **{
             f"GIT_{role}_{what}": value
             for role in ("AUTHOR", "COMMITTER")

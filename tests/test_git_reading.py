@@ -346,6 +346,7 @@ def hostile(work: Path, witness: Path) -> None:
     for hook in ("post-checkout", "fsmonitor-watchman", "post-index-change", "pre-push", "reference-transaction"):
         shutil.copy(script, hooks / hook)
     (work / ".gitattributes").write_text("* filter=evil diff=evil merge=evil\n")
+    (work / ".git" / "info").mkdir(exist_ok=True)
     (work / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil text eol=crlf\n")
     for key in (
         "core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv",

@@ -189,6 +189,7 @@ def test_many_writers_at_once_lose_nothing(remote: Remote) -> None:
 
 def test_a_hook_that_declines_is_no_lost_race(remote: Remote) -> None:
     hook = remote.bare / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nprintf 'ask \\033[31mthe owners\\n' >&2\nexit 1\n")
     hook.chmod(0o755)
     with remote.deployment() as deployment, pytest.raises(PushRefused) as refused:
