@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import random
 import re
+import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -198,6 +201,39 @@ def test_a_fetch_brings_no_more_than_is_allowed(served: Written, monkeypatch: py
     assert served.size() < 400_000
     monkeypatch.setenv("GITPLACER_GIT_LIMIT", "2Mi")
     assert served.fetch() == refs_of(served.address)
+
+
+def test_nor_more_than_we_may_write_ourselves(served: Written) -> None:
+    served.put(served.tree(row(served.blob(random.Random(1).randbytes(1 << 20)))))
+    had = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200 << 10, had[1]))
+    try:
+        with pytest.raises(TooMuch, match="brings more than 204,800 bytes") as refused:
+            served.fetch()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, had)
+    assert "ulimit -f" in refused.value.hint
+    assert served.fetch() == refs_of(served.address)
+
+
+def test_under_a_hard_limit_a_fetch_goes_on(served: Written) -> None:
+    """One that nobody but root may raise: in a process of its own, which cannot get rid of it."""
+    served.put(served.tree(row(served.blob())))
+    limited = ["sh", "-c", 'ulimit -f 1048576 && exec "$0" "$@"', sys.executable, "-c", _FETCHES]
+    done = subprocess.run([*limited, str(served.bare)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, list(refs_of(served.address)))
+
+
+_FETCHES = """
+import sys
+from pathlib import Path
+from gitplacer.git.address import Address
+from gitplacer.git.mirror import Mirror, refs_of
+
+bare = Path(sys.argv[1])
+address = Address.parse(str(bare), base_dir=bare.parent)
+print(*Mirror(address, bare.parent / "cache").fetch(refs_of(address)))
+"""
 
 
 @pytest.mark.parametrize("said", ["much", "-1", "0", "8 GiB", "1e99"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import socket
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitplacer.controller.faults import found
+from gitplacer.controller.turns import Fault
 from gitplacer.git import objects as objects_module
 from gitplacer.git import reading
 from gitplacer.git.address import Address
@@ -422,6 +425,30 @@ def test_a_missing_git_is_one_clear_line(work: Path, tmp_path: Path, monkeypatch
     assert (refused.value.kind, str(refused.value)) == ("GitMissing", "cannot run git: No such file or directory")
     with pytest.raises(GitError, match="cannot run git"):
         Git(work / ".git").run("version")
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "hint"),
+    [
+        (errno.ENOENT, "GitMissing", "install git"),
+        (errno.EACCES, "GitMissing", "install git"),
+        (errno.EMFILE, "GitFailed", "ulimit -n"),
+        (errno.EAGAIN, "GitFailed", "ulimit -u"),
+        (errno.ENOMEM, "GitFailed", "more memory"),
+    ],
+)
+def test_a_git_that_cannot_be_started_for_now_is_not_called_missing(
+    number: int, kind: str, hint: str, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(*args: object, **kwargs: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    for begin in (Git(work / ".git").run, Git(work / ".git").start):
+        with pytest.raises(GitError, match=f"^cannot run git: {os.strerror(number)}$") as refused:
+            begin("version")
+        assert (refused.value.kind, hint in refused.value.hint) == (kind, True)
+        assert found(refused.value).fault is (Fault.MISCONFIGURED if kind == "GitMissing" else Fault.UNEXPECTED)
 
 
 @pytest.mark.parametrize("damage", ["version", "config", "gone"])

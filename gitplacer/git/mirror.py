@@ -36,6 +36,7 @@ from gitplacer.git.program import (
     TooMuch,
     cause,
     most_brought,
+    most_written,
 )
 
 _GROWTH = 4
@@ -249,8 +250,10 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
     """What to tell a user whose remote could not be listed, fetched or pushed to."""
     reason = cause(failure.stderr)
     if _TOO_LARGE.search(failure.stderr):
-        message = f"a fetch from {address.redacted} brings more than {most_brought():,} bytes"
-        return TooMuch(message, hint="if that is right, take more: GITPLACER_GIT_LIMIT=20Gi")
+        most = most_written()
+        message = f"a fetch from {address.redacted} brings more than {most:,} bytes"
+        way = "GITPLACER_GIT_LIMIT=20Gi" if most == most_brought() else "ulimit -f says how large a file may be here"
+        return TooMuch(message, hint=f"if that is right, take more: {way}")
     if "fsck error" in failure.stderr:
         named = _FSCK.search(failure.stderr)
         message = f"{address.redacted} has an object that no git makes: {named[1] if named else reason}"

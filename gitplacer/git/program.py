@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import errno
 import functools
 import os
 import re
@@ -185,6 +186,15 @@ def most_brought() -> int:
     return limit
 
 
+def most_written() -> int:
+    """
+    The same, or the limit of this process on files where that is less: a command may not write more than we may, for nobody but root raises
+    a limit, and whoever set ours meant it. Raises GitError as `most_brought`.
+    """
+    ours = (limit for limit in resource.getrlimit(resource.RLIMIT_FSIZE) if limit != resource.RLIM_INFINITY)
+    return min((most_brought(), *ours))
+
+
 class Git:
     """
     How to run git on one repository.
@@ -233,7 +243,7 @@ class Git:
         """
         given = (input,) if isinstance(input, bytes) else input
         seconds = None if talk is None else patience(talk)
-        brought = most_brought() if talk is Talk.TRANSFER else None
+        most = most_written() if talk is Talk.TRANSFER else None
         handed = self._login.handed() if self._login is not None else contextlib.nullcontext(([], ()))
         with handed as (settings, descriptors):
             more = (*settings, *(_ON_ARRIVAL if talk is Talk.TRANSFER else ()))
@@ -252,8 +262,8 @@ class Git:
                 raise not_started(error) from None
             with process:
                 try:
-                    if brought is not None:
-                        _limit(process, brought)
+                    if most is not None:
+                        _limit(process, most)
                     stdout, stderr = _exchanged(process, args[0], given, seconds)
                 except BaseException as error:  # too late, or a signal that ends us
                     _end(process, whole_group=talk is not None)
@@ -281,11 +291,11 @@ class Git:
             raise not_started(error) from None
 
 
-def _limit(process: subprocess.Popen[bytes], brought: int) -> None:
+def _limit(process: subprocess.Popen[bytes], most: int) -> None:
     """Let a command that has just begun, and all that it starts, write no file of more bytes. Only Linux can do that from outside."""
     if hasattr(resource, "prlimit"):
         with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (brought, brought))
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
 
 
 def _exchanged(
@@ -361,8 +371,22 @@ def _end(process: subprocess.Popen[bytes], *, whole_group: bool) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+_NO_GIT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC, errno.ELOOP})
+_TOO_LITTLE = {
+    errno.EMFILE: "let this process have more open files: ulimit -n",
+    errno.ENFILE: "this machine has too many files open",
+    errno.EAGAIN: "let this user have more processes: ulimit -u, or the pids limit of the container",
+    errno.ENOMEM: "let this process have more memory",
+}
+"""What the system had too little of to start a program, which may pass by itself."""
+
+
 def not_started(error: OSError) -> GitError:
-    return GitError(f"cannot run git: {error.strerror}", "GitMissing", "install git and put it on PATH")
+    """What to tell whoever could not start git: that there is none, or what was too little."""
+    message = f"cannot run git: {error.strerror}"
+    if error.errno in _NO_GIT:
+        return GitError(message, "GitMissing", "install git and put it on PATH")
+    return GitError(message, "GitFailed", _TOO_LITTLE.get(error.errno or 0, ""))
 
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")
