@@ -1111,3 +1111,51 @@ def test_a_deployment_whose_new_pods_a_limit_range_refuses_is_outgrown() -> None
     done = story.run()
     assert outcome(done)["web/d"].endswith(" a Outgrown")
     assert "a LimitRange of namespace web refuses pod:" in finding_text(decisions(done)["web/d"].finding)
+
+
+CAREFUL = "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"
+ANEW = "strategy: {type: Recreate}"
+
+
+@pytest.mark.parametrize(("kind", "more", "resources", "outcome_of"), [
+    ("StatefulSet", "serviceName: s", "requests: {cpu: 1}, limits: {cpu: 3}", ("Hold", "has 3 cpu, and the most is 2")),
+    ("StatefulSet", "serviceName: s", "requests: {cpu: 100m}, limits: {cpu: 1}", ("Hold", "has 100m cpu, and the least is 500m")),
+    ("StatefulSet", "serviceName: s", "requests: {cpu: 600m}, limits: {cpu: 1}", None),
+    ("Deployment", ANEW, "requests: {cpu: 1}, limits: {cpu: 3}", ("Hold", "has 3 cpu, and the most is 2")),
+    ("Deployment", ANEW, "requests: {cpu: 100m}, limits: {cpu: 1}", ("Hold", "has 100m cpu, and the least is 500m")),
+    ("Deployment", CAREFUL, "requests: {cpu: 1}, limits: {cpu: 3}", ("Hold", "has 3 cpu, and the most is 2")),
+    ("Deployment", CAREFUL, "requests: {cpu: 600m}, limits: {cpu: 1}", None),
+    ("RayCluster", "upgradeStrategy: {type: Recreate}", "requests: {cpu: 1}, limits: {cpu: 3}", ("Hold", "has 3 cpu, and the most is 2")),
+    ("RayCluster", "upgradeStrategy: {type: None}", "requests: {cpu: 1}, limits: {cpu: 3}", None),  # KubeRay leaves its pods alone
+])  # fmt: skip
+def test_an_edit_that_puts_refused_pods_in_the_place_of_those_that_run_does_not_fit(
+    kind: str, more: str, resources: str, outcome_of: tuple[str, str] | None
+) -> None:
+    """Also where it asks for no more room than the pods that run."""
+    limits = cluster("a", profile="{limitRanges: [{namespace: web, min: {cpu: 500m}, max: {cpu: 2}}]}")
+    app = running(kind, more, "requests: {cpu: 1}, limits: {cpu: 1}")
+    story = Story.of(limits, policy("p", "select: {}\nupdate: {ifNotFit: Hold}"), app, capacity=snapshot("a", ROOMY))
+    assert outcome(story.run()) == {"web/d": "Place a Fits"}
+    story.source |= running(kind, more, resources)
+    done = story.run()
+    if outcome_of is None:
+        assert outcome(done) == {"web/d": "Update a Updated"}
+        return
+    action, why = outcome_of
+    assert outcome(done) == {"web/d": f"{action} a UpdateHeld"}
+    said = finding_text(decisions(done)["web/d"].finding)
+    assert "this edit asks for other pods on a" in said and why in said
+
+
+def running(kind: str, more: str, resources: str) -> dict[str, str]:
+    """Equal pods of some controller; `more` is of its spec."""
+    pod = f"spec: {{containers: [{{name: main, image: x, resources: {{{resources}}}}}]}}"
+    if kind == "RayCluster":
+        head = f"headGroupSpec: {{rayStartParams: {{}}, template: {{{pod}}}}}"
+        text = f"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {{name: d}}\nspec:\n  {more}\n  {head}\n"
+    else:
+        text = (
+            f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: d}}\nspec:\n  replicas: 4\n  {more}\n"
+            f"  selector: {{matchLabels: {{a: d}}}}\n  template: {{metadata: {{labels: {{a: d}}}}, {pod}}}\n"
+        )
+    return {"workloads/web/d.yaml": text}

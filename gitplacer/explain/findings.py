@@ -325,7 +325,8 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
         case "Rolling":
             said = f"this edit replaces its pods on {update.cluster} one after another, with {pods} more until that is done"
         case _:
-            said = f"this edit asks for {f'{pods} more' if pods else 'larger pods'} on {update.cluster}"
+            other = "other pods" if update.refused else "larger pods"
+            said = f"this edit asks for {f'{pods} more' if pods else other} on {update.cluster}"
     said = with_place(said, update.where)
     match finding.code:
         case Reason.UPGRADE_FITS:

@@ -39,7 +39,7 @@ class Overlap:
     def main(self) -> MemberUpdate | None:
         """The edit that is told of: one that asks for most."""
         order = (How.NEW_CLUSTER, How.IN_STEPS, How.ROLLING, How.IN_PLACE)
-        asking = (update for update in self.updates if update.beside or update.replaces)
+        asking = (update for update in self.updates if update.asks)
         return min(asking, key=lambda u: (not u.waits, order.index(u.how), u.identity), default=None)
 
     @property
@@ -50,7 +50,7 @@ class Overlap:
     @property
     def refused(self) -> str:
         """Why the API server does not take the pods that an edit asks for; '' if nothing is known against them."""
-        asking = (update for update in self.updates if update.beside or update.replaces)
+        asking = (update for update in self.updates if update.asks)
         return next((update.refused for update in asking if update.refused), "")
 
     @property
@@ -138,7 +138,7 @@ class Overlaps:
         base.append(old_pods([update for update, _ in running], place.gang))
         found = tuple(pods for gang in beside for pods in gang)
         updates = tuple(made.values())
-        if not running and not any(update.beside or update.replaces for update in updates):
+        if not running and not any(update.asks for update in updates):
             return None
         shown = not updates and all(seen is Phase.BOTH for _, seen in running)
         return Overlap(tuple(pods for gang in base for pods in gang), found, shown, updates)

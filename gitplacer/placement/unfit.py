@@ -106,7 +106,7 @@ class Unfit:
         gang = group.policy.spec.placement.admission == "Gang"
         for name in self._occupancy.placements.get(group.id, ()):
             overlap = self._edited(group, name)
-            if overlap is None or not gang or not (overlap.waits or overlap.replaces):
+            if overlap is None or not gang or not (overlap.waits or overlap.replaces or overlap.refused):
                 continue
             if (group.id, name) in self._pass.proceeding:
                 continue

@@ -63,8 +63,8 @@ def no_edits(_group: Group, _cluster: str) -> tuple[Edited, ...]:
 class MemberUpdate:
     """
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
-    replaced by others of another shape, for which there must be room when they are gone. `where` is the edited line. `refused`: why
-    the API server does not take the new pods, in words.
+    replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
+    the edited line. `refused`: why the API server does not take the new pods, in words.
     """
 
     identity: Identity
@@ -75,6 +75,12 @@ class MemberUpdate:
     replaces: bool = False
     where: str = ""
     refused: str = ""
+    anew: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for room, or pods that the API server does not take come in the place of those that run."""
+        return bool(self.beside) or self.replaces or (self.anew and bool(self.refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +107,9 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     waits = how is not How.ROLLING or _needs_its_surge(edited.after, asked.new)
     replaces = how is How.ROLLING and _asks_for_more(asked)
     return MemberUpdate(
-        edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked)
-    )
+        edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked),
+        anew=how is How.ROLLING,
+    )  # fmt: skip
 
 
 def _refused(edited: Edited, asked: Asked) -> str:
@@ -122,10 +129,16 @@ def kind_of_update(edited: Edited, asked: Asked) -> How:
             case "Ignored":
                 return How.NOTHING
         return How.IN_PLACE
-    known = kind_of((group, kind), asked.declared)
-    templates = known.pod_templates if known else lambda _: ()
-    others = [at(before, path) for path in templates(before)] != [at(after, path) for path in templates(after)]
+    others = _has_other_templates(edited, asked)
     return How.ROLLING if others and any(role.surge for role in asked.new.roles) else How.IN_PLACE
+
+
+def _has_other_templates(edited: Edited, asked: Asked) -> bool:
+    identity = edited.member.identity
+    known = kind_of((identity.api_group, identity.kind), asked.declared)
+    templates = known.pod_templates if known else lambda _: ()
+    was, now = ([at(value, path) for path in templates(value)] for value in (edited.before, edited.after))
+    return was != now
 
 
 def pods_beside(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Gang:
@@ -199,6 +212,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     return MemberUpdate(
         edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
         where=_where(edited, How.IN_PLACE, asked), refused=_refused(edited, asked),
+        anew=_replaces(edited) and _has_other_templates(edited, asked),
     )  # fmt: skip
 
 
