@@ -380,7 +380,8 @@ class Life:
             if not site.tells:
                 site.catch_up(self.lot)  # what tells no epochs must not be later than the grace of five minutes
         before = contents(self.story.deployment)
-        done = self.story.run(with_candidates=NONE)
+        # As a controller makes it; with the verdict of every cluster, as a plan has it, only now and then, since that takes most of the time.
+        done = self.story.run(with_candidates=self.story.passes % 8 == 0 or NONE)
         errors = [p for p in done.problems if p.severity is Severity.ERROR]
         assert not errors, errors
         self._publish(before, done)
