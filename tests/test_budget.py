@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -219,12 +220,29 @@ def test_what_was_placed_never_costs_more_than_the_budget(
     assert [d.after for d in story.run().view.plan.decisions] == [d.after for d in done.view.plan.decisions]
 
 
+def paying(amount: str) -> dict[str, str]:
+    """A Tenant with a budget."""
+    spec = f'paths: ["workloads/red/**"]\nnamespaces: [red]\nbudgetPerHour: "{amount}"'
+    return {"tenants/red.yaml": policy("red", spec)["policies/red.yaml"].replace("PlacementPolicy", "Tenant")}
+
+
+def deployment(namespace: str, name: str, cpu: str = "2") -> dict[str, str]:
+    """One pod."""
+    pod = f"{{containers: [{{name: main, image: x, resources: {{requests: {{cpu: '{cpu}'}}}}}}]}}"
+    return {
+        f"workloads/{namespace}/{name}.yaml": (
+            f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n"
+            f"  selector: {{matchLabels: {{a: b}}}}\n  template: {{metadata: {{labels: {{a: b}}}}, spec: {pod}}}\n"
+        )
+    }
+
+
 def test_a_tenant_pays_for_its_groups_whatever_policy_governs_them() -> None:
-    red = 'paths: ["workloads/red/**"]\nnamespaces: [red]\nbudgetPerHour: "5"'
-    tenants = {"tenants/red.yaml": policy("red", red)["policies/red.yaml"].replace("PlacementPolicy", "Tenant")}
     dear = policy("q", "select: {names: [c]}\nprecedence: 9")
     apps = [rayservice("red", name) for name in ("a", "b", "c")]
-    story = Story.of(scaling("c", "gpu 1 2.5"), policy("p", "select: {}"), dear, tenants, *apps, capacity=snapshot("c"))
+    story = Story.of(
+        scaling("c", "gpu 1 2.5"), policy("p", "select: {}"), dear, paying("5"), *apps, capacity=snapshot("c")
+    )
     done = story.run()
     assert outcome(done) == {
         "red/a": "Place c FitsByScaleUp", "red/b": "Place c FitsByScaleUp", "red/c": "Wait  BudgetExceeded",
@@ -235,6 +253,21 @@ def test_a_tenant_pays_for_its_groups_whatever_policy_governs_them() -> None:
         "needs machines for 2.50 an hour more; 5.00 of tenant red's budget of 5.00 an hour are in use (tenants/red.yaml:1)"
     )
     assert story.run().steps == ()
+
+
+@pytest.mark.parametrize(
+    "spec", ["placement: {admission: Immediate}", "placement: {type: Divide, admission: Immediate}"]
+)
+def test_a_tenants_budget_bounds_what_is_placed_whatever_the_room(spec: str) -> None:
+    """Its pods may wait, and machines that come for all of them would have to be paid for."""
+    app = deployment if "Divide" in spec else partial(rayservice, gpus=1)
+    p = policy("p", f"select: {{}}\n{spec}")
+    for amount, reason in (("1", "Wait  BudgetExceeded"), ("9", "Place c FitsByScaleUp")):
+        story = Story.of(scaling("c", "gpu 1 2.5"), p, paying(amount), app("red", "a"), capacity=snapshot("c"))
+        assert outcome(story.run())["red/a"] == reason
+    # No machine would do for it, so none comes, and nothing is paid.
+    story = Story.of(scaling("c", "gpu 1 2.5"), p, paying("1"), app("red", "a", cpu="99"), capacity=snapshot("c"))
+    assert outcome(story.run())["red/a"].startswith("Place c ")
 
 
 @pytest.mark.parametrize(("of_policy", "of_tenant", "payer"), [("2", "9", ""), ("9", "2", "red")])

@@ -196,19 +196,31 @@ class Choice:
             return None
         gang = self._pass.gang_on(group.id, name)
         if packing is None:
-            short = falls_short(self._books.fit(gang, name, scale_up=can_scale(self._books, policy, name)))
+            found = self._books.fit(gang, name, scale_up=can_scale(self._books, policy, name))
+            if isinstance(found, Packing) and self._paid(group, policy, name, found, True) is None:
+                return None
+            short = Finding(code=Reason.PODS_MAY_WAIT) if isinstance(found, Packing) else falls_short(found)
             self._books.admit(group.id, name, gang)
             return self._pass.scoring.told(policy, name, replace(short, code=Reason.PODS_MAY_WAIT))
-        paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
-        if isinstance(paid, Finding):
-            self.purse.over_budget.setdefault(group.id, paid)
-            self.purse.unpaid[group.id].add(name)
+        paid = self._paid(group, policy, name, packing, scale_up)
+        if paid is None:
             return None
         promise = self._promised(group, policy, name, paid, scale_up)
         if promise is None:
             return None
         self.reserve(group, policy, name, *promise, gang)
         return self._pass.scoring.told(policy, name, promise[0])
+
+    def _paid(
+        self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
+    ) -> Packing | None:
+        """What budgets pay for of what a cluster offers. That they do not is remembered."""
+        paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
+        if isinstance(paid, Packing):
+            return paid
+        self.purse.over_budget.setdefault(group.id, paid)
+        self.purse.unpaid[group.id].add(name)
+        return None
 
     def promised(
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
