@@ -109,6 +109,33 @@ spec:
     return {f"workloads/{namespace}/{name}.yaml": text}
 
 
+def deployment(
+    namespace: str,
+    name: str,
+    resources: str,
+    *,
+    replicas: int = 1,
+    spec: str = "",
+    kind: str = "Deployment",
+    more: str = "",
+) -> dict[str, str]:
+    """A Deployment of equal pods, or another object of that form; `spec` is a line more of the pod's spec, and `more` of its own."""
+    own, pods = f"  {more}\n" if more else "", f"      {spec}\n" if spec else ""
+    text = f"""\
+apiVersion: apps/v1
+kind: {kind}
+metadata: {{name: {name}}}
+spec:
+  replicas: {replicas}
+{own}  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+{pods}      containers: [{{name: c, image: i, resources: {{{resources}}}}}]
+"""
+    return {f"workloads/{namespace}/{name}.yaml": text}
+
+
 ANYWHERE = policy("anywhere", "select: {}")
 PRIVILEGED = {
     "tenants/everybody.yaml": (

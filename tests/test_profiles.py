@@ -42,7 +42,7 @@ from gitplacer.workloads.limitranges import LimitItem, breaches, container_defau
 from gitplacer.workloads.requests import Part, PodAsk, with_defaults
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass
 from tests.dumps import judged, machine, thing
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, decisions, deployment, outcome, policy, rayjob, rayservice, snapshot
 
 GI = 2**30
 
@@ -1149,13 +1149,9 @@ def test_an_edit_that_puts_refused_pods_in_the_place_of_those_that_run_does_not_
 
 def running(kind: str, more: str, resources: str) -> dict[str, str]:
     """Equal pods of some controller; `more` is of its spec."""
+    if kind != "RayCluster":
+        return deployment("web", "d", resources, replicas=4, kind=kind, more=more)
     pod = f"spec: {{containers: [{{name: main, image: x, resources: {{{resources}}}}}]}}"
-    if kind == "RayCluster":
-        head = f"headGroupSpec: {{rayStartParams: {{}}, template: {{{pod}}}}}"
-        text = f"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {{name: d}}\nspec:\n  {more}\n  {head}\n"
-    else:
-        text = (
-            f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: d}}\nspec:\n  replicas: 4\n  {more}\n"
-            f"  selector: {{matchLabels: {{a: d}}}}\n  template: {{metadata: {{labels: {{a: d}}}}, {pod}}}\n"
-        )
+    head = f"headGroupSpec: {{rayStartParams: {{}}, template: {{{pod}}}}}"
+    text = f"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {{name: d}}\nspec:\n  {more}\n  {head}\n"
     return {"workloads/web/d.yaml": text}

@@ -11,27 +11,14 @@ from datetime import timedelta
 
 import pytest
 
-from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, outcome, policy, snapshot
+from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, deployment, outcome, policy, snapshot
 
 LUCKY = policy("lucky", "select: {}\nplacement: {accept: TightFit}")
 
 
 def app(namespace: str, name: str, cpu: str = "1", *, replicas: int = 1, spec: str = "") -> dict[str, str]:
     """A Deployment of equal pods; `spec` is more of the pod's spec, on a line of its own."""
-    text = f"""\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: {name}}}
-spec:
-  replicas: {replicas}
-  selector: {{matchLabels: {{app: {name}}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-      {spec or "{}"}
-      containers: [{{name: c, image: i, resources: {{requests: {{cpu: "{cpu}", memory: 1Gi}}}}}}]
-"""
-    return {f"workloads/{namespace}/{name}.yaml": text.replace("      {}\n", "")}
+    return deployment(namespace, name, f'requests: {{cpu: "{cpu}", memory: 1Gi}}', replicas=replicas, spec=spec)
 
 
 def away_from(selector: str, key: str = "kubernetes.io/hostname") -> str:

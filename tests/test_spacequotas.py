@@ -9,7 +9,7 @@ import pytest
 from gitplacer.explain import finding_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Reason
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, snapshot
+from tests.stories import ANYWHERE, Story, cluster, decisions, deployment, outcome, policy, rayjob, snapshot
 
 ROOMY = "n1 64 256Gi 8"
 
@@ -22,19 +22,7 @@ def app(
     namespace: str = "web",
     spec: str = "",
 ) -> dict[str, str]:
-    container = f"{{name: c, image: i, resources: {{{resources}}}}}"
-    text = f"""\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: {name}}}
-spec:
-  replicas: {replicas}
-  selector: {{matchLabels: {{app: {name}}}}}
-  template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec: {{{spec}containers: [{container}]}}
-"""
-    return {f"workloads/{namespace}/{name}.yaml": text}
+    return deployment(namespace, name, resources, replicas=replicas, spec=spec)
 
 
 def quota(hard: str, used: str = "{}", more: str = "") -> str:
@@ -72,7 +60,7 @@ HIGH_BY_DEFAULT = "priorityClasses: [{name: high, value: 5, globalDefault: true}
     (quota("{pods: 0}", more=IN_SCOPE % "BestEffort"), app("x"), ""),
     (quota("{pods: 0}", more=IN_SCOPE % "BestEffort"), app("x", resources=""), "the pods take 2 of pods, and 0 is left"),
     (quota("{pods: 0}", more=OF_CLASS), app("x"), ""),
-    (quota("{pods: 0}", more=OF_CLASS) + HIGH, app("x", spec="priorityClassName: high, "), "the pods take 2 of pods, and 0 is left"),
+    (quota("{pods: 0}", more=OF_CLASS) + HIGH, app("x", spec="priorityClassName: high"), "the pods take 2 of pods, and 0 is left"),
     (quota("{pods: 0}", more=OF_CLASS) + HIGH_BY_DEFAULT, app("x"), "the pods take 2 of pods, and 0 is left"),
 ])  # fmt: skip
 def test_a_namespace_takes_no_more_than_its_quota_has_left(more: str, files: dict[str, str], said: str | None) -> None:
