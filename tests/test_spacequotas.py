@@ -9,7 +9,18 @@ import pytest
 from gitplacer.explain import finding_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Reason
-from tests.stories import ANYWHERE, Story, cluster, decisions, deployment, outcome, policy, rayjob, snapshot
+from tests.stories import (
+    ANYWHERE,
+    Story,
+    cluster,
+    decisions,
+    deployment,
+    outcome,
+    policy,
+    rayjob,
+    rayservice,
+    snapshot,
+)
 
 ROOMY = "n1 64 256Gi 8"
 
@@ -171,3 +182,210 @@ def test_of_a_quota_that_only_comes_all_that_runs_counts() -> None:
     assert outcome(done)["web/x"].startswith("Keep a")
     story.source |= written("{pods: 4}")
     assert outcome(story.run())["web/xx"] == "Place a Fits"
+
+
+# edits of what runs
+
+HOLD = policy("hold", "select: {}\nupdate: {ifNotFit: Hold}")
+ONE_AT_A_TIME = "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"
+AT_ONCE = "strategy: {type: Recreate}"
+FULL = "requests: {cpu: 1}, limits: {cpu: 1}"
+
+
+def shown(*names: str, pods: str = "{role: pod, node: n1, requests: {cpu: '1'}}", count: int = 2) -> str:
+    """Of groups so many equal pods, which run."""
+    each = ", ".join([pods] * count)
+    groups = ", ".join(f"{{name: web/{name}, phase: Running, ready: true, pods: [{each}]}}" for name in names)
+    return f"groups: [{groups}]\n"
+
+
+def runs(before: dict[str, str], more: str, *, rule: dict[str, str] = HOLD) -> Story:
+    """A story in which something runs on its only cluster, as its snapshot shows."""
+    story = Story.of(cluster("a"), rule, before, capacity=snapshot("a", ROOMY))
+    assert all(said == "Place a Fits" for said in outcome(story.run()).values())
+    story.capacity = snapshot("a", ROOMY, at=story.now, more=more)
+    return story
+
+
+def why(done: Hydration, group: str) -> str:
+    """What the quota rq has against an edit; '' if nothing."""
+    _, _, said = finding_text(decisions(done)[group].finding).partition("ResourceQuota rq of namespace web")
+    return said.removeprefix(": ").partition(";")[0].strip()
+
+
+@pytest.mark.parametrize(("kind", "more", "was", "now", "bounds", "said"), [
+    # what more replicas take is asked for once: those that run are used already
+    ("Deployment", "", (2, FULL), (3, FULL), ("{pods: 3}", "{pods: 2}"), ""),
+    ("Deployment", "", (2, FULL), (5, FULL), ("{pods: 3}", "{pods: 2}"), "the pods take 3 more of pods, and 1 is left"),
+    ("Deployment", "", (2, FULL), (1, FULL), ("{pods: 1}", "{pods: 2}"), ""),
+    # of which one was never made: it is asked for beside those that are added
+    ("Deployment", "", (3, FULL), (4, FULL), ("{pods: 3}", "{pods: 2}"), "the pods take 2 more of pods, and 1 is left"),
+    ("Deployment", "", (3, FULL), (3, FULL), ("{pods: 2}", "{pods: 2}"), ""),
+    # a rolling update that may take no pod away needs one more
+    ("Deployment", "", (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 2}", "{pods: 2}"), "the pods take 1 more of pods, and 0 is left"),
+    ("Deployment", "", (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 3}", "{pods: 2}"), ""),
+    ("Deployment", ONE_AT_A_TIME, (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 1}", "{pods: 2}"), ""),
+    # larger pods come in the place of those that run
+    ("Deployment", AT_ONCE, (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 4}", "{requests.cpu: 2}"), ""),
+    ("Deployment", AT_ONCE, (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 3}", "{requests.cpu: 2}"),
+     "the pods take 2 more of requests.cpu, and 1 is left"),
+    ("StatefulSet", "", (2, FULL), (2, "requests: {cpu: 1}, limits: {cpu: 3}"), ("{limits.cpu: 6}", "{limits.cpu: 2}"), ""),
+    ("StatefulSet", "", (2, FULL), (2, "requests: {cpu: 1}, limits: {cpu: 3}"), ("{limits.cpu: 5}", "{limits.cpu: 2}"),
+     "the pods take 4 more of limits.cpu, and 3 is left"),
+    ("StatefulSet", "", (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 500m}"), ("{limits.cpu: 1}", "{limits.cpu: 2}"), ""),
+    ("StatefulSet", "", (2, FULL), (4, "requests: {cpu: 500m}, limits: {cpu: 500m}"), ("{limits.cpu: 1}", "{limits.cpu: 2}"), ""),
+    # what a quota wants of each container is wanted of new pods alone
+    ("StatefulSet", "", (2, FULL), (2, "requests: {cpu: 1}"), ("{limits.cpu: 9}", "{limits.cpu: 2}"), "wants limits.cpu of each container of pod"),
+    ("StatefulSet", "", (2, "requests: {cpu: 1}"), (1, "requests: {cpu: 1}"), ("{limits.cpu: 0}", "{}"), ""),
+    # over its quota already, which is nothing to what does not grow
+    ("StatefulSet", "", (2, FULL), (2, "requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1}"), ("{pods: 1, cpu: 1}", "{pods: 2, cpu: 2}"), ""),
+    ("StatefulSet", "", (2, FULL), (2, "requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1}"), ("{pods: 1, memory: 1}", "{pods: 2}"),
+     "the pods take 2Gi more of memory, and 1 is left"),
+])  # fmt: skip
+def test_an_edit_takes_no_more_than_its_quota_has_left(
+    kind: str, more: str, was: tuple[int, str], now: tuple[int, str], bounds: tuple[str, str], said: str
+) -> None:
+    before, after = (
+        deployment("web", "x", resources, replicas=replicas, kind=kind, more=more) for replicas, resources in (was, now)
+    )
+    story = runs(before, quota(*bounds) + shown("x"))
+    story.source |= after
+    done = story.run()
+    assert why(done, "web/x") == said
+    done = story.run()
+    assert outcome(done) == {"web/x": "Hold a UpdateHeld" if said else "Keep a Kept"}
+
+
+RAY = "{role: head, node: n1, requests: {cpu: '2', memory: 2Gi}}, {role: worker/gpu, node: n1, requests: {cpu: '2', memory: 4Gi, nvidia.com/gpu: '1'}}"
+
+
+@pytest.mark.parametrize(("strategy", "old", "new", "hard", "said"), [
+    # a full second Ray cluster beside the first
+    ("", "name: worker, image: ray,", "name: worker, image: ray:2,", "{pods: 4}", ""),
+    ("", "name: worker, image: ray,", "name: worker, image: ray:2,", "{pods: 3}", "the pods take 2 more of pods, and 1 is left"),
+    # which KubeRay makes for nothing of these
+    ("", "replicas: 1", "replicas: 2", "{pods: 2}", ""),
+    ("upgradeStrategy: {type: None}", "name: worker, image: ray,", "name: worker, image: ray:2,", "{pods: 2}", ""),
+])  # fmt: skip
+def test_an_upgrade_of_a_service_takes_its_quota_twice(strategy: str, old: str, new: str, hard: str, said: str) -> None:
+    app = {path: text.replace("spec:\n", f"spec:\n  {strategy}\n", 1) for path, text in rayservice("web", "x").items()}
+    story = runs(app, quota(hard, "{pods: 2}") + shown("x", pods=RAY, count=1))
+    story.source |= {path: text.replace(old, new, 1) for path, text in app.items()}
+    assert why(story.run(), "web/x") == said
+
+
+@pytest.mark.parametrize(("strategy", "edit", "hard", "said"), [
+    # what is made anew gives back first what it had
+    ("Recreate", ("cpu: 2, memory: 4Gi", "cpu: 3, memory: 4Gi"), "{requests.cpu: 5}", ""),
+    ("Recreate", ("cpu: 2, memory: 4Gi", "cpu: 3, memory: 4Gi"), "{requests.cpu: 4}", "the pods take 1 more of requests.cpu, and 0 is left"),
+    ("None", ("cpu: 2, memory: 4Gi", "cpu: 3, memory: 4Gi"), "{requests.cpu: 4}", ""),  # KubeRay leaves its pods alone
+    ("None", ("replicas: 1", "replicas: 2"), "{requests.cpu: 5}", "the pods take 2 more of requests.cpu, and 1 is left"),
+    ("Recreate", ("replicas: 1", "replicas: 0"), "{requests.cpu: 1}", ""),
+])  # fmt: skip
+def test_a_ray_cluster_that_is_made_anew_gives_back_first_what_it_had(
+    strategy: str, edit: tuple[str, str], hard: str, said: str
+) -> None:
+    app = a_ray_cluster(strategy)
+    story = runs(app, quota(hard, "{requests.cpu: 4}") + shown("x", pods=RAY, count=1))
+    story.source |= {path: text.replace(*edit) for path, text in app.items()}
+    assert why(story.run(), "web/x") == said
+
+
+def test_a_new_worker_group_takes_its_own_pods_alone() -> None:
+    app = a_ray_cluster("None")
+    added = """\
+  - groupName: more
+    replicas: 3
+    rayStartParams: {}
+    template: {spec: {containers: [{name: worker, image: ray, resources: {requests: {cpu: 2, memory: 4Gi}}}]}}
+"""
+    for hard, said in (("{pods: 5}", ""), ("{pods: 4}", "the pods take 3 more of pods, and 2 is left")):
+        story = runs(app, quota(hard, "{pods: 2}") + shown("x", pods=RAY, count=1))
+        story.source |= {path: text + added for path, text in app.items()}
+        assert why(story.run(), "web/x") == said
+
+
+def a_ray_cluster(strategy: str) -> dict[str, str]:
+    """A head and a worker with two cpu each."""
+    text = f"""\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: x}}
+spec:
+  upgradeStrategy: {{type: {strategy}}}
+  headGroupSpec:
+    rayStartParams: {{}}
+    template: {{spec: {{containers: [{{name: head, image: ray, resources: {{requests: {{cpu: 2, memory: 2Gi}}}}}}]}}}}
+  workerGroupSpecs:
+  - groupName: gpu
+    replicas: 1
+    rayStartParams: {{}}
+    template: {{spec: {{containers: [{{name: worker, image: ray, resources: {{requests: {{cpu: 2, memory: 4Gi}}, limits: {{nvidia.com/gpu: 1}}}}}}]}}}}
+"""
+    return {"workloads/web/x.yaml": text}
+
+
+def test_of_two_edits_the_first_gets_what_is_left_and_what_waits_comes_after() -> None:
+    before = deployment("web", "x", FULL, replicas=2) | deployment("web", "xx", FULL, replicas=2)
+    story = runs(before, quota("{pods: 6}", "{pods: 4}") + shown("x", "xx"))
+    story.source |= deployment("web", "x", FULL, replicas=4) | deployment("web", "xx", FULL, replicas=4)
+    story.source |= deployment("web", "new", FULL)
+    done = story.run()
+    assert outcome(done) == {
+        "web/new": "Wait  NoClusterFits",
+        "web/x": "Update a Updated",
+        "web/xx": "Hold a UpdateHeld",
+    }
+    assert why(done, "web/xx") == "the pods take 2 more of pods, and 2 is left, 2 of it promised to others"
+    # as long as nothing more is seen, what the first was promised is not promised again
+    assert outcome(story.run()) == {
+        "web/new": "Wait  NoClusterFits",
+        "web/x": "Keep a Kept",
+        "web/xx": "Hold a UpdateHeld",
+    }
+
+
+@pytest.mark.parametrize(("rule", "outcomes"), [
+    (HOLD, {"web/new": "Place a Fits", "web/x": "Hold a UpdateHeld"}),  # what is held back keeps nothing from others
+    (policy("go", "select: {}\nupdate: {ifNotFit: Proceed}"), {"web/new": "Wait  NoClusterFits", "web/x": "Update a Outgrown"}),
+])  # fmt: skip
+def test_what_goes_on_beyond_its_quota_takes_what_gets_free(rule: dict[str, str], outcomes: dict[str, str]) -> None:
+    story = runs(deployment("web", "x", FULL, replicas=2), quota("{pods: 3}", "{pods: 2}") + shown("x"), rule=rule)
+    story.source |= deployment("web", "x", FULL, replicas=4) | deployment("web", "new", FULL)
+    story.source |= deployment("other", "beside", FULL)
+    assert outcome(story.run()) == {"other/beside": "Place a Fits", **outcomes}
+
+
+def test_an_edit_beyond_its_quota_moves_to_where_the_quota_lets_it_in() -> None:
+    story = runs(deployment("web", "x", FULL, replicas=2), quota("{pods: 3}", "{pods: 2}") + shown("x"), rule=ANYWHERE)
+    story.source |= cluster("b") | cluster("c") | deployment("web", "x", FULL, replicas=4)
+    story.capacity |= snapshot("b", ROOMY, more=quota("{pods: 3}")) | snapshot("c", ROOMY, more=quota("{pods: 4}"))
+    assert outcome(story.run()) == {"web/x": "Relocate c Outgrown"}
+
+
+def test_a_second_ray_cluster_has_its_quota_until_it_is_seen_to_be_done() -> None:
+    app = rayservice("web", "x")
+    of_two = quota("{pods: 5}", "{pods: 2}") + shown("x", pods=RAY, count=1)
+    story = runs(app, of_two)
+    story.source |= {
+        path: text.replace("name: worker, image: ray,", "name: worker, image: ray:2,") for path, text in app.items()
+    }
+    assert outcome(story.run()) == {"web/x": "Update a UpgradeFits"}
+    story.source |= deployment("web", "new", FULL, replicas=2)
+    assert outcome(story.run())["web/new"] == "Wait  NoClusterFits"
+    story.capacity = snapshot("a", ROOMY, at=story.now, more=quota("{pods: 5}", "{pods: 4}") + shown("x", pods=RAY))
+    assert outcome(story.run())["web/new"] == "Wait  NoClusterFits"
+    for _ in range(2):
+        story.capacity = snapshot("a", ROOMY, at=story.now, more=of_two + "applied: {workloads: 2}\n")
+        done = story.run()
+    assert outcome(done)["web/new"] == "Place a Fits"
+
+
+def test_an_edit_counts_in_full_where_nobody_has_counted_a_quota_yet() -> None:
+    """Its pods that run are not among what is used, so that all of them take from it."""
+    for hard, decided in (("{pods: 4}", "Update a Updated"), ("{pods: 3}", "Update a Outgrown")):
+        story = Story.of(cluster("a"), TEAM, PLATFORM, of_team(app("x"), "x"), capacity=snapshot("a", ROOMY))
+        story.run()
+        story.capacity = snapshot("a", ROOMY, at=story.now, more=shown("x"))
+        story.source |= of_team(app("x", replicas=4), "x") | written(hard)
+        assert outcome(story.run())["web/x"] == decided

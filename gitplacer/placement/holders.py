@@ -19,6 +19,7 @@ class Holders:
         self._kept: frozenset[tuple[str, str]] = frozenset()
         self._moves = 0
         self._recounted = 0
+        self._proceeding = 0
 
     def changed(self) -> list[tuple[str, str]]:
         """(group, cluster) of all that may count otherwise than when this was asked last: at first, of all that are anywhere."""
@@ -33,6 +34,9 @@ class Holders:
             self._kept, self._reservations = kept, reservations.changes
         found += here.changes[self._moves :] + self._pass.recounted[self._recounted :]
         self._moves, self._recounted = len(here.changes), len(self._pass.recounted)
+        if len(self._pass.proceeding) != self._proceeding:
+            found += [*self._pass.proceeding][self._proceeding :]
+            self._proceeding = len(self._pass.proceeding)
         return list(dict.fromkeys(found))
 
     def counts(self, group_id: str, name: str) -> bool:

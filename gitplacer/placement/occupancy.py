@@ -27,6 +27,7 @@ from gitplacer.placement.presence import Presence
 from gitplacer.placement.reservations import NOBODY, Reservations
 from gitplacer.placement.seating import Asked, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
+from gitplacer.placement.takers import Takers
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -63,6 +64,22 @@ class Occupancy:
     def is_open(self) -> bool:
         """Whether anybody has asked for the ledgers."""
         return "books" in self.__dict__
+
+    @cached_property
+    def takers(self) -> Takers:
+        """What knows what groups take of the quotas of namespaces."""
+        return Takers(self._pass, lent(self._has_finished_there))
+
+    def _has_finished_there(self, group_id: str, cluster: str) -> bool:
+        return self.has_finished(self._pass.books[cluster], group_id, cluster)
+
+    def is_held_back(self, group_id: str, cluster: str) -> bool:
+        """Whether the edit of a group finds too little on a cluster, and nobody has let it go on so far. Known once the ledgers are open."""
+        judged = self.judged.get((group_id, cluster))
+        if judged is None or judged.fit is not Fit.SHORT or (group_id, cluster) in self._pass.proceeding:
+            return False
+        overlap = self._pass.overlap(group_id, cluster)
+        return overlap is not None and bool(overlap.updates) and (overlap.waits or judged.alone)
 
     def open(self) -> None:
         """
@@ -133,11 +150,13 @@ class Occupancy:
             if overlap is None or cluster not in self._pass.recorded.get(group_id, ()):
                 continue
             alone = partial(self._alone, cluster, group_id, group_ids)
-            judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone)
+            over_quota = partial(self.takers.refusal, group_id, cluster)
+            judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone, over_quota)
             if judged is not None:
                 found[group_id] = judged
-                # What takes luck has room, and whoever comes is judged by every order in which it may take another.
-                short = judged.fit is Fit.SHORT and judged.finding.code is not Reason.TIGHT_FIT
+                # What takes luck has room, and whoever comes is judged by every order in which it may take another. So has what only a quota
+                # keeps out for now.
+                short = judged.fit is Fit.SHORT and judged.finding.code not in (Reason.TIGHT_FIT, Reason.QUOTA_EXCEEDED)
                 if short and self._pods_wait(group_id, cluster, overlap):
                     ledger.close()
         return found

@@ -19,8 +19,9 @@ from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodSet
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
+from gitplacer.placement.onsite import objects_on
 from gitplacer.placement.queued import Waits, beyond, cluster_queue, waits_in
-from gitplacer.placement.unseen import Unseen, objects_on
+from gitplacer.placement.unseen import Unseen
 from gitplacer.scheduler.objects import PODS
 
 

@@ -29,6 +29,7 @@ _CODES: Mapping[Fit, Reason] = {
     Fit.SHORT: Reason.UPGRADE_DOES_NOT_FIT,
     Fit.UNKNOWN: Reason.UPGRADE_NOT_JUDGED,
 }
+_NOT_LET_IN = (Reason.LIMIT_RANGE, Reason.QUOTA_EXCEEDED)
 _NOT_JUDGED = Judged(Fit.UNKNOWN, Finding(code=Reason.NO_SNAPSHOT))
 
 
@@ -106,14 +107,12 @@ class Unfit:
         gang = group.policy.spec.placement.admission == "Gang"
         for name in self._occupancy.placements.get(group.id, ()):
             overlap = self._edited(group, name)
-            if overlap is None or not gang or not (overlap.waits or overlap.replaces or overlap.refused):
-                continue
-            if (group.id, name) in self._pass.proceeding:
+            if overlap is None or not gang or (group.id, name) in self._pass.proceeding:
                 continue
             judged = self._judged(group, name)
-            if not (overlap.waits or judged.alone) and judged.fit is Fit.SHORT:
-                continue
-            if judged.fit is Fit.SHORT or (holds and judged.fit is Fit.UNKNOWN):
+            short = judged.fit is Fit.SHORT and (overlap.waits or judged.alone)
+            grows = overlap.waits or overlap.replaces or overlap.refused
+            if short or (holds and grows and judged.fit is Fit.UNKNOWN):
                 yield name, _finding(name, overlap, judged)
 
     def _edited(self, group: Group, cluster: str) -> Overlap | None:
@@ -163,6 +162,6 @@ def _finding(cluster: str, overlap: Overlap, judged: Judged, stays: str = "") ->
         how, pods = How.IN_PLACE, ()
     if judged.fit is Fit.SHORT and how not in OVERLAPPING:
         code = Reason.OUTGROWN
-    refused = judged.finding.subject if judged.finding.code is Reason.LIMIT_RANGE else ""
+    refused = judged.finding.subject if judged.finding.code in _NOT_LET_IN else ""
     update = UpdateAsks(cluster=cluster, how=how.value, pods=pods, where=asks.where, stays=stays, refused=refused)
     return replace(judged.finding, code=code, subject="", update=update)

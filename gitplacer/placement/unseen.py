@@ -9,17 +9,13 @@ something asks beside all others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from gitplacer.kinds.fleet import Cluster
-from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.placement.holders import Holders
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
-from gitplacer.source.manifests import SourceObject
-from gitplacer.workloads.facts import ObjectFacts
 
 Of = TypeVar("Of")
 """Of what it is taken."""
@@ -99,25 +95,6 @@ class Unseen(Generic[Of]):
         if (group_id, name) not in self._known:
             self._known[group_id, name] = self._found(group_id, name)
         return self._known[group_id, name]
-
-
-def objects_on(
-    shared: Pass, group_id: str, name: str, there: Callable[[SourceObject, Cluster, Counts], ObjectFacts]
-) -> Iterator[tuple[str, ObjectFacts]]:
-    """
-    The objects of a group on a cluster, each with its namespace: what they are `there`, or as they are deployed where it is held or
-    gone.
-    """
-    group, cluster = shared.groups.get(group_id), shared.clusters.get(name)
-    record = shared.record(group_id)
-    if cluster is None or shared.roles.get((group_id, name)) == "Remote":
-        return
-    if group is not None and group_id not in shared.held:
-        counts = shared.counts.get((group_id, name), AS_WRITTEN)
-        yield from ((m.identity.namespace, there(m, cluster, counts)) for m in group.members)
-    elif record is not None:
-        deployed = shared.snapshot.deployed.objects(record, name)
-        yield from ((identity.namespace, facts) for identity, facts in deployed.items())
 
 
 def _less(amounts: Resources, taken: Iterable[Resources]) -> Resources:

@@ -64,7 +64,7 @@ class MemberUpdate:
     """
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
-    the edited line. `refused`: why the API server does not take the new pods, in words.
+    the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are.
     """
 
     identity: Identity
@@ -76,11 +76,12 @@ class MemberUpdate:
     where: str = ""
     refused: str = ""
     anew: bool = False
+    bounded: bool = False
 
     @property
     def asks(self) -> bool:
-        """Whether it asks for room, or pods that the API server does not take come in the place of those that run."""
-        return bool(self.beside) or self.replaces or (self.anew and bool(self.refused))
+        """Whether it asks for room, or pods that the API server may not take come in the place of those that run."""
+        return bool(self.beside) or self.replaces or (self.anew and (bool(self.refused) or self.bounded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,16 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     replaces = how is How.ROLLING and _asks_for_more(asked)
     return MemberUpdate(
         edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked),
-        anew=how is How.ROLLING,
+        anew=how is How.ROLLING, bounded=_is_bounded(edited, asked),
     )  # fmt: skip
 
 
 def _refused(edited: Edited, asked: Asked) -> str:
     return asked.new.refusal(edited.member.identity.namespace)
+
+
+def _is_bounded(edited: Edited, asked: Asked) -> bool:
+    return edited.member.identity.namespace in asked.profile.quotas
 
 
 def kind_of_update(edited: Edited, asked: Asked) -> How:
@@ -212,7 +217,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     return MemberUpdate(
         edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
         where=_where(edited, How.IN_PLACE, asked), refused=_refused(edited, asked),
-        anew=_replaces(edited) and _has_other_templates(edited, asked),
+        anew=_replaces(edited) and _has_other_templates(edited, asked), bounded=_is_bounded(edited, asked),
     )  # fmt: skip
 
 

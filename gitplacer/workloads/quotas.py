@@ -97,14 +97,17 @@ def wants(quota: Quota, namespace: str, name: str, role: str) -> str:
     return f"ResourceQuota {quota.name} of namespace {namespace} wants {name} of each container of {role}"
 
 
-def exceeds(quota: Quota, namespace: str, name: str, wanted: int, promised: int = 0) -> str:
-    """In words, that pods want more of something than a quota has left, beside what was `promised` to others."""
+def exceeds(quota: Quota, namespace: str, name: str, wanted: int, promised: int = 0, *, more: bool = False) -> str:
+    """
+    In words, that pods want more of something than a quota has left, beside what was `promised` to others; `more`: than it has counted of
+    them.
+    """
     asked, there, others = (
         quantity.render(resource_of(name), max(0, amount)) for amount in (wanted, quota.left(name), promised)
     )
     beside = f", {others} of it promised to others" if promised else ""
     of = f"ResourceQuota {quota.name} of namespace {namespace}"
-    return f"{of}: the pods take {asked} of {name}, and {there} is left{beside}"
+    return f"{of}: the pods take {asked}{' more' if more else ''} of {name}, and {there} is left{beside}"
 
 
 def resource_of(name: str) -> str:

@@ -1,0 +1,345 @@
+"""
+What groups take of the ResourceQuotas of their namespaces for pods that these do not count yet, and whether an edit of what runs may take more.
+
+What runs is used already, so an edit takes what it adds: pods beside those that run, or what new ones take more than those whose place they
+have. Where both are there at once, both count until a snapshot shows that they are not. An edit is held against what is left beside all that is
+promised to those who are there; of several that grow, whoever comes first by priority and name gets it. One that asks for no more than before
+is never refused, however little is left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from gitplacer.grouping import AS_DESIRED, Group
+from gitplacer.model.counts import AS_WRITTEN
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import NO_NAMES, PodSet
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.onsite import objects_on
+from gitplacer.placement.overlaps import Overlap
+from gitplacer.placement.underway import running_group
+from gitplacer.placement.updating import How, MemberUpdate, as_it_runs
+from gitplacer.workloads.facts import ObjectFacts, Role
+from gitplacer.workloads.quotas import Quota, Usage, exceeds, wants
+
+Of = tuple[str, str]
+"""The namespace and the name of a quota."""
+
+_Amounts = Mapping[Of, Resources]
+
+
+class _Lot(NamedTuple):
+    """
+    Pods of a role in a namespace: their number, and how many of them no quota has counted yet, less than none where some are counted that go.
+    """
+
+    namespace: str
+    role: Role
+    number: int
+    unseen: int
+
+
+class _Growth(NamedTuple):
+    """What a group takes as it is deployed, and as it is edited, and in words what a quota wants that only the edited pods do not say."""
+
+    before: _Amounts
+    after: _Amounts
+    unsaid: str
+
+    @property
+    def more(self) -> Iterator[tuple[Of, str, int]]:
+        """Of what the edit takes more, and how much it takes of that."""
+        for of, amounts in sorted(self.after.items()):
+            before = self.before.get(of, NOTHING)
+            yield from ((of, each, wanted) for each, wanted in amounts.items() if wanted > before.get(each, 0))
+
+
+class Takers:
+    """
+    The groups of a pass, on clusters with quotas: `there` has these by cluster and namespace. `has_finished` says of a group on a cluster
+    whether it holds nothing any more.
+    """
+
+    def __init__(self, shared: Pass, has_finished: Callable[[str, str], bool]) -> None:
+        profiles = shared.snapshot.profiles
+        self.there = {name: quotas for name in shared.snapshot.capacity if (quotas := profiles[name].quotas)}
+        self._pass, self._has_finished = shared, has_finished
+        self.unsaid: dict[tuple[str, str], str] = {}
+        """In words what a quota wants of containers of a group on a cluster that do not say it."""
+        self._waiting: dict[str, dict[str, Counter[str]]] = {}
+        self._spaces: dict[str, tuple[str, ...]] = {}
+        self._bounds: dict[tuple[str, str], int] = {}
+        self._numbers: dict[object, int] = {}
+        self._whole: dict[tuple[object, ...], tuple[_Amounts, str]] = {}
+        """What groups take where none of their pods is seen. Clusters are many, and the quotas of a namespace mostly alike but for what is left."""
+        self._growths: dict[tuple[str, str], _Growth] = {}
+        self._refusals: dict[str, Mapping[str, str]] = {}
+
+    def taken(self, group_id: str, name: str, *, edited: bool = True) -> _Amounts:
+        """
+        What a group takes of each quota of a cluster for pods that are not counted there yet, by names of quotas and of what they bound; one that is
+        not `edited` yet, as it is deployed.
+        """
+        overlap = self._overlap(group_id, name)
+        if overlap is not None and overlap.updates:
+            growth = self._growth(group_id, name, overlap)
+            return growth.after if edited else growth.before
+        key = self._alike(group_id, name) if overlap is None else ()
+        found = self._whole.get(key) if key else None
+        if found is None:
+            lots = self._lots(group_id, name) if overlap is None else self._lots_of_both(group_id, name)
+            found = self._amounts(lots, name)
+            if key:
+                self._whole[key] = found
+        amounts, unsaid = found
+        self.unsaid.pop((group_id, name), None)
+        if unsaid:
+            self.unsaid[group_id, name] = unsaid
+        return amounts
+
+    def refusal(self, group_id: str, name: str) -> str:
+        """Why the quotas of a cluster do not let in what the edit of a group takes there, in words; '' if they do."""
+        if name not in self.there:
+            return ""
+        if name not in self._refusals:
+            self._refusals[name] = self._judged(name)
+        return self._refusals[name].get(group_id, "")
+
+    # edits
+
+    def _judged(self, name: str) -> dict[str, str]:
+        """The edits that the quotas of a cluster refuse, with why."""
+        promised: dict[Of, Resources] = defaultdict(lambda: NOTHING)
+        edits: list[tuple[Group, _Growth]] = []
+        for group_id in self._recorded_on.get(name, ()):
+            if self._has_finished(group_id, name):
+                continue
+            overlap = self._overlap(group_id, name)
+            if overlap is not None and overlap.updates:
+                growth = self._growth(group_id, name, overlap)
+                edits.append((self._pass.groups[group_id], growth))
+                taken = growth.before
+            else:
+                taken = self.taken(group_id, name)
+            for of, amounts in taken.items():
+                promised[of] += amounts
+        found: dict[str, str] = {}
+        for group, growth in sorted(edits, key=lambda edit: (-edit[0].priority, edit[0].id)):
+            refused = growth.unsaid or self._exceeded(name, growth, promised)
+            if refused:
+                found[group.id] = refused
+                if (group.id, name) not in self._pass.proceeding:
+                    continue
+            for of, each, wanted in growth.more:
+                promised[of] += {each: wanted - growth.before.get(of, NOTHING).get(each, 0)}
+        return found
+
+    def _exceeded(self, name: str, growth: _Growth, promised: _Amounts) -> str:
+        for of, each, wanted in growth.more:
+            namespace, quota_name = of
+            quota = next(quota for quota in self.there[name][namespace] if quota.name == quota_name)
+            others = promised.get(of, NOTHING).get(each, 0) - growth.before.get(of, NOTHING).get(each, 0)
+            if wanted + others > quota.left(each):
+                return exceeds(quota, namespace, each, wanted, others, more=quota.used is not None)
+        return ""
+
+    @cached_property
+    def _recorded_on(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for group_id, names in self._pass.recorded.items():
+            for name in self.there.keys() & names:
+                found[name].append(group_id)
+        return found
+
+    def _overlap(self, group_id: str, name: str) -> Overlap | None:
+        """The old and new pods of a group that quotas of a cluster count."""
+        group = self._pass.groups.get(group_id)
+        if group is None or group_id in self._pass.held or name not in self._pass.recorded.get(group_id, ()):
+            return None
+        if (group_id, name) in self._pass.roles or self.there[name].keys().isdisjoint(self._spaces_of(group)):
+            return None
+        return self._pass.overlap(group_id, name)
+
+    def _growth(self, group_id: str, name: str, overlap: Overlap) -> _Growth:
+        key = group_id, name
+        if key not in self._growths:
+            before, at_once, afterwards = self._edited(self._pass.groups[group_id], name, overlap)
+            was, unsaid_before = self._amounts(before, name)
+            now, unsaid_now = self._amounts(at_once, name)
+            then, unsaid_then = self._amounts(afterwards, name)
+            after = {of: _taken(now.get(of, NOTHING).largest(then.get(of, NOTHING))) for of in sorted({*now, *then})}
+            self._growths[key] = _Growth(was, after, "" if unsaid_before else unsaid_now or unsaid_then)
+        return self._growths[key]
+
+    def _edited(self, group: Group, name: str, overlap: Overlap) -> tuple[list[_Lot], list[_Lot], list[_Lot]]:
+        """The pods of a group before its edit, when there are most, and when all is done."""
+        shared, cluster, (reserve, _) = self._pass, self._pass.clusters[name], group.reserves
+        record, counts = shared.record(group.id), shared.counts.get((group.id, name), AS_WRITTEN)
+        deployed = shared.snapshot.deployed.objects(record, name) if record is not None else {}
+        running = running_group(shared.snapshot.capacity.get(name), group.id)
+        updates = {update.identity: update for update in overlap.updates}
+        old: list[tuple[int, str, Role, PodSet]] = []
+        for at, member in enumerate(group.members):
+            facts = deployed.get(member.identity)
+            if facts is None:
+                continue
+            gang = facts.gang_for(reserve, with_peak=False)
+            gang = as_it_runs(gang, running) if member.identity in updates else gang
+            for pods, role in zip(gang, facts.roles_for(reserve, with_peak=False), strict=True):
+                old += [(at, member.identity.namespace, role, one) for one in shared.books[name].on_each_node((pods,))]
+        left = self._left(group.id, name, [(role, pods) for _, _, role, pods in old])
+        was: dict[int, list[_Lot]] = defaultdict(list)
+        for (at, namespace, role, pods), unseen in zip(old, left, strict=True):
+            was[at].append(_Lot(namespace, role, pods.count, unseen))
+        at_once, afterwards = list[_Lot](), list[_Lot]()
+        for at, member in enumerate(group.members):
+            update, space = updates.get(member.identity), member.identity.namespace
+            if member.identity in deployed and (update is None or update.how is How.NOTHING):
+                at_once += was[at]
+                afterwards += was[at]
+                continue
+            new = shared.snapshot.variants.counted(member, cluster, counts)
+            gang, roles = (new.gang_for(reserve, with_peak=False), new.roles_for(reserve, with_peak=False))
+            come = [_Lot(space, role, pods.count, pods.count) for pods, role in zip(gang, roles, strict=True)]
+            done = [*_instead(was[at], come)] if update is not None and _is_anew(update) else [*_grown(was[at], come)]
+            afterwards += done
+            both = update is not None and update.how is not How.IN_PLACE and update.waits
+            at_once += [*was[at], *_beside(update, new, space)] if update is not None and both else done
+        return [lot for lots in was.values() for lot in lots], at_once, afterwards
+
+    # pods
+
+    def _alike(self, group_id: str, name: str) -> tuple[object, ...]:
+        """What clusters have in common on which a group takes the same; () where some of it is seen, is held, or is on every node."""
+        group, cluster = self._pass.groups.get(group_id), self._pass.clusters[name]
+        if group is None or group_id in self._pass.held or self._pass.gangs[group_id].per_node:
+            return ()
+        if self._pass.books[name].shows(group_id) or group_id in self._waiting_on(name):
+            return ()
+        counts = self._pass.counts.get((group_id, name))
+        bounds = tuple(self._bound(name, space) for space in self._spaces_of(group))
+        role = self._pass.roles.get((group_id, name))
+        return group_id, self._pass.snapshot.variants.sort(group, cluster), counts, role == "Remote", bounds
+
+    def _spaces_of(self, group: Group) -> tuple[str, ...]:
+        if group.id not in self._spaces:
+            self._spaces[group.id] = group.namespaces
+        return self._spaces[group.id]
+
+    def _bound(self, name: str, namespace: str) -> int:
+        """A number that the quotas of a namespace have in common on clusters on which they bound the same of the same pods."""
+        key = name, namespace
+        if key not in self._bounds:
+            usual = self._pass.snapshot.profiles[name].priority_class(NO_NAMES)
+            quotas = self.there[name].get(namespace, ())
+            told = tuple((q.name, tuple(sorted(q.hard)), q.scopes, q.used is None) for q in quotas)
+            self._bounds[key] = self._numbers.setdefault((usual, told), len(self._numbers)) if told else -1
+        return self._bounds[key]
+
+    def _amounts(self, lots: Iterable[_Lot], name: str) -> tuple[_Amounts, str]:
+        """What pods take of each quota, and in words what one wants that some container does not say."""
+        found: dict[Of, Resources] = defaultdict(lambda: NOTHING)
+        unsaid = ""
+        for lot, used, quota in self._counted(lots, name):
+            for each in quota.unsaid(used) if lot.unseen > 0 else ():
+                unsaid = unsaid or wants(quota, lot.namespace, each, lot.role.name)
+            if count := lot.number if quota.used is None else lot.unseen:
+                amounts = Resources({each: used.amounts.get(each, 0) for each in sorted(quota.hard)})
+                found[lot.namespace, quota.name] += amounts * count
+        return {of: amounts for of, amounts in sorted(found.items()) if amounts}, unsaid
+
+    def _counted(self, lots: Iterable[_Lot], name: str) -> Iterator[tuple[_Lot, Usage, Quota]]:
+        """Pods with what each takes and a quota that counts them."""
+        quotas, profile = self.there[name], self._pass.snapshot.profiles[name]
+        for lot in lots:
+            role = lot.role
+            for quota in quotas.get(lot.namespace, ()):
+                priority = profile.priority_class(role.named)
+                if role.usage is not None and quota.counts(role.named, role.shape, role.usage, priority):
+                    yield lot, role.usage, quota
+
+    def _lots(self, group_id: str, name: str) -> list[_Lot]:
+        """The pods of a group."""
+        group = self._pass.groups.get(group_id)
+        if group is not None and self.there[name].keys().isdisjoint(self._spaces_of(group)):
+            return []
+        reserve, with_peak = AS_DESIRED if group is None else group.reserves
+        found: list[tuple[str, Role, PodSet]] = []
+        for namespace, facts in objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted):
+            gang, of = facts.gang_for(reserve, with_peak=with_peak), facts.roles_for(reserve, with_peak=with_peak)
+            for pods, role in zip(gang, of, strict=True):
+                found += [(namespace, role, one) for one in self._pass.books[name].on_each_node((pods,))]
+        left = self._left(group_id, name, [(role, pods) for _, role, pods in found])
+        return [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
+
+    def _lots_of_both(self, group_id: str, name: str) -> list[_Lot]:
+        """The pods of a group of which an update runs, the old ones and the new: what is not seen yet is a new one."""
+        objects = objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted)
+        roles = [(namespace, role) for namespace, facts in objects for role in facts.roles]
+        by_name = {role.name: (namespace, role) for namespace, role in reversed(roles)}
+        by_shape = {(role.name, role.shape): (namespace, role) for namespace, role in reversed(roles)}
+        found: list[tuple[str, Role, PodSet]] = []
+        for pods in (*self._pass.held_on(group_id, name), *self._pass.beside(group_id, name)):
+            known = by_shape.get((pods.role, pods.shape)) or by_name.get(pods.role)
+            if known is not None:
+                found.append((*known, pods))
+        left = self._left(group_id, name, [(role, pods) for _, role, pods in found])
+        return [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
+
+    def _left(self, group_id: str, name: str, pods: Sequence[tuple[Role, PodSet]]) -> list[int]:
+        """Of each of some sets of pods how many the snapshot shows neither on a node nor waiting for one."""
+        waiting = Counter(self._waiting_on(name).get(group_id, {}))
+        sets = self._pass.books[name].not_seen(group_id, tuple(each for _, each in pods))
+        found: list[int] = []
+        for (role, _), left in zip(pods, sets, strict=True):
+            made = min(waiting[role.name], left.count)
+            waiting[role.name] -= made
+            found.append(left.count - made)
+        return found
+
+    def _waiting_on(self, name: str) -> Mapping[str, Counter[str]]:
+        """By group how many pods of each role a cluster's snapshot shows that wait for a node."""
+        if name not in self._waiting:
+            snapshot = self._pass.snapshot.capacity.get(name)
+            self._waiting[name] = {
+                group.name: Counter(pod.role for pod in group.pods if pod.node is None)
+                for group in (snapshot.groups if snapshot is not None else ())
+            }
+        return self._waiting[name]
+
+
+def _is_anew(update: MemberUpdate) -> bool:
+    return update.anew or update.how in (How.NEW_CLUSTER, How.IN_STEPS)
+
+
+def _beside(update: MemberUpdate, new: ObjectFacts, namespace: str) -> Iterator[_Lot]:
+    """The pods that come beside those that run."""
+    roles = {role.name: role for role in new.roles}
+    return (_Lot(namespace, roles[pods.role], pods.count, pods.count) for pods in update.beside)
+
+
+def _instead(was: Iterable[_Lot], come: Iterable[_Lot]) -> Iterator[_Lot]:
+    """Pods in the place of all others of an object."""
+    yield from (lot._replace(number=0, unseen=lot.unseen - lot.number) for lot in was)
+    yield from come
+
+
+def _grown(was: Iterable[_Lot], come: Iterable[_Lot]) -> Iterator[_Lot]:
+    """Pods of an object as many as are to come, of which those go on that run, as they are."""
+    come = list(come)
+    left = Counter({lot.role.name: lot.number for lot in come})
+    for lot in was:
+        seen = lot.number - lot.unseen
+        stays = min(seen, left[lot.role.name])
+        left[lot.role.name] -= stays
+        yield lot._replace(number=stays, unseen=stays - seen)
+    yield from (lot._replace(number=left[lot.role.name], unseen=left[lot.role.name]) for lot in come)
+
+
+def _taken(amounts: Resources) -> Resources:
+    """Amounts without those that are given back, which are there when a snapshot says so."""
+    return Resources({name: amount for name, amount in amounts.items() if amount > 0})
