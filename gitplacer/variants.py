@@ -53,6 +53,47 @@ _AS_WRITTEN: tuple[object, ...] = ((), (), "", ())
 """What clusters have of policies, overrides, queues and surroundings on which nothing differs."""
 
 
+class Overridden:
+    """
+    The objects of a source with what OverridePolicies and the overrides of clusters make of them there, and nothing else. Answers are
+    remembered.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.policies = Overrides(source.own.overrides, source.namespace_labels)
+        self._by: dict[tuple[int, str], Overriding] = {}
+
+    def by(self, member: SourceObject, cluster: Cluster) -> Overriding:
+        """What overrides an object on a cluster."""
+        policies = self.policies.on(cluster)
+        if not policies and not cluster.spec.overrides:
+            return ()
+        key = (id(member), cluster.name)
+        if key not in self._by:
+            found = [
+                (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
+                for policy in policies
+                if policy.name in self.policies.of(member)
+            ]
+            own = tuple(_edit(o) for o in cluster.spec.overrides if self.is_about(member, o))
+            self._by[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))
+        return self._by[key]
+
+    @staticmethod
+    def is_about(member: SourceObject, override: Override) -> bool:
+        """Whether an override of a cluster is about an object, should it be there."""
+        return _has_field(member.document.value, _edit(override))
+
+    def facts(self, member: SourceObject, cluster: Cluster) -> ObjectFacts:
+        """An object as they leave it on a cluster; as it is written where one of their edits cannot be made, which is told elsewhere."""
+        edits = tuple(edit for _, edits in self.by(member, cluster) for edit in edits)
+        document = _edited(member, edits) if edits else None
+        if document is None:
+            return member.facts
+        return workloads.read(document, declared=self._source.declarations.kinds)[0].remembered()
+
+
 class Variants:
     """
     The objects of a source as they are on each cluster, by OverridePolicies, by the overrides of the clusters and by their
@@ -63,13 +104,13 @@ class Variants:
         self._source = source
         self._queues = queues
         self._managers = frozenset(name for managers in queues.values() for name in managers)
-        self._overrides = Overrides(source.own.overrides, source.namespace_labels)
+        self._overridden = Overridden(source)
+        self._overrides = self._overridden.policies
         self._profiles = profiles
         self._of_items: dict[int, _Concerns] = {}
         self._of_groups: dict[tuple[int, ...], _Concerns] = {}
         self._likeness: dict[str, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {_AS_WRITTEN: 0}
-        self._edits: dict[tuple[int, str], Overriding] = {}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
         self._facts: dict[tuple[int, Sort | Surroundings, Counts], ObjectFacts] = {}
         self._counted: dict[tuple[int, Surroundings, str, Counts], ObjectFacts] = {}
@@ -85,7 +126,7 @@ class Variants:
         cluster's own where the object has the field, then those that leave it to Kueue there.
         """
         own = self._count_edits(member, counts) if counts else ()
-        overridden = tuple(edit for _, edits in self._overriding(member, cluster) for edit in edits)
+        overridden = tuple(edit for _, edits in self._overridden.by(member, cluster) for edit in edits)
         edits = (*own, *overridden) if own else overridden
         left = self._left_to_kueue(member, cluster) if cluster.name in self._managers else ()
         return (*edits, *left) if left else edits
@@ -97,21 +138,6 @@ class Variants:
     def _count_edits(self, member: SourceObject, counts: Counts) -> Edits:
         known = counts.of_object(member.identity)
         return tuple(workloads.counted(member.document.value, known, self._declared)) if known else ()
-
-    def _overriding(self, member: SourceObject, cluster: Cluster) -> Overriding:
-        policies = self._overrides.on(cluster)
-        if not policies and not cluster.spec.overrides:
-            return ()
-        key = (id(member), cluster.name)
-        if key not in self._edits:
-            found = [
-                (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
-                for policy in policies
-                if policy.name in self._overrides.of(member)
-            ]
-            own = tuple(e for o in cluster.spec.overrides if _has_field(member.document.value, e := _edit(o)))
-            self._edits[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))
-        return self._edits[key]
 
     def facts(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
         """What placement wants to know of an object as it will be on a cluster. An edit that cannot be made is left to whoever makes it."""
@@ -179,7 +205,7 @@ class Variants:
         What overrides make of an object on a cluster that no workload may be, told where the first of them stands that does. Clusters
         with the same overrides share the answer.
         """
-        overriding = self._overriding(member, cluster)
+        overriding = self._overridden.by(member, cluster)
         key = (id(member), tuple(name for name, _ in overriding))
         if key not in self._brought:
             self._brought[key] = tuple(self._blamed(member, overriding))

@@ -1064,6 +1064,28 @@ def test_a_limit_range_of_the_source_counts_where_it_may_come(
     assert all(map(REFUSED.fullmatch, said))
 
 
+OF_LIMITS = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: OverridePolicy
+metadata: {name: limits}
+spec:
+  select: {kinds: [LimitRange]}
+  clusters: {names: [b]}
+  overrides: [{op: replace, path: /spec/limits/0/max/cpu, value: "4"}]
+"""
+
+
+def test_a_limit_range_of_the_source_counts_as_overrides_make_it() -> None:
+    platform = policy("platform", "select: {paths: ['platform/**']}\nprecedence: 1\nplacement: {copies: All}")
+    story = Story.of(
+        cluster("a"), cluster("b"), policy("p", TEAM), platform, a_pod("p", "{team: one}"), IN_PLATFORM,
+        capacity=snapshot("a", "n1 64 256Gi") | snapshot("b", "n1 64 256Gi"),
+    )  # fmt: skip
+    assert outcome(story.run())["web/one"] == "Wait  NoEligibleCluster"
+    story.source |= {"overrides/limits.yaml": OF_LIMITS}
+    assert outcome(story.run())["web/one"] == "Place b Fits"
+
+
 def test_what_runs_is_not_moved_because_a_limit_range_would_refuse_it() -> None:
     story = Story.of(cluster("a"), ANYWHERE, rayservice("web", "api"), capacity=snapshot("a", ROOMY))
     story.run()

@@ -170,6 +170,43 @@ def test_a_quota_of_the_source_counts_where_it_may_come(more: str, files: dict[s
     assert outcome(done)["web/x"] == expected
 
 
+OF_QUOTAS = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: OverridePolicy
+metadata: {{name: {name}}}
+spec:
+  select: {{kinds: [ResourceQuota]}}
+  clusters: {{names: [{cluster}]}}
+  overrides: [{{op: replace, path: /spec/hard/pods, value: "{pods}"}}]
+"""
+
+
+@pytest.mark.parametrize(("hard", "overridden", "of_it", "expected"), [
+    ("{pods: 1}", {}, "", "Place b Fits"),  # b has the quota of its override, and may take it
+    ("{pods: 1}", {"a": 2}, "", "Place a Fits"),
+    ("{pods: 2}", {"a": 1}, "", "Place b Fits"),
+    ("{pods: 1}", {"c": 2}, "", "Place b Fits"),
+    ("{pods: 2}", {}, '[{op: replace, path: /spec/hard/pods, value: "1"}]', "Place b Fits"),
+    ("{pods: 2}", {}, '[{op: replace, path: /spec/replicas, value: 2}]', "Place a Fits"),  # of an object that it has no part in
+])  # fmt: skip
+def test_a_quota_of_the_source_counts_as_overrides_make_it(
+    hard: str, overridden: dict[str, object], of_it: str, expected: str
+) -> None:
+    rules = {
+        f"overrides/{name}.yaml": OF_QUOTAS.format(name=name, cluster=name, pods=pods)
+        for name, pods in ({"b": 5} | overridden).items()
+    }
+    first_a = policy(
+        "team", "select: {paths: ['workloads/**']}\nplacement: {type: Ordered, order: [{names: [a]}, {names: [b]}]}"
+    )
+    own = {"overrides": of_it} if of_it else {}
+    done = Story.of(
+        cluster("a", **own), cluster("b"), first_a, PLATFORM, app("x"), written(hard), rules,
+        capacity=snapshot("a", ROOMY) | snapshot("b", ROOMY),
+    ).run()  # fmt: skip
+    assert outcome(done)["web/x"] == expected
+
+
 def test_of_a_quota_that_only_comes_all_that_runs_counts() -> None:
     """Two pods run, which its status will say as soon as it has one."""
     story = Story.of(cluster("a"), TEAM, PLATFORM, of_team(app("x"), "x"), capacity=snapshot("a", ROOMY))
