@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 
 from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
-from gitplacer.explain import PlanView, refused_approvals
+from gitplacer.explain import PlanView, never_to_run, refused_approvals
 from gitplacer.inputs import Inputs as Inputs
 from gitplacer.inputs import SourceCommit as SourceCommit
 from gitplacer.layout.foreignroot import refuse_foreign_root
@@ -117,7 +117,13 @@ def hydrate(
     final = tuple(told_apart(decision, layout.updated) for decision in decisions)
     problems = tuple(
         sorted(
-            {*snapshot.problems, *layout.problems, *refused_approvals(final, snapshot), *_uncounted(inputs, snapshot)}
+            {
+                *snapshot.problems,
+                *layout.problems,
+                *refused_approvals(final, snapshot),
+                *never_to_run(planned.stranded, snapshot),
+                *_uncounted(inputs, snapshot),
+            }
         )
     )
     tree = layout.tree()

@@ -704,6 +704,15 @@ spec:
             beside={"capacity/my-cluster.yaml": SNAPSHOT.format("my-cluster")},
         ),
     ),
+    "NoNodeToGrow": (
+        workload(
+            RAYCLUSTER
+            + WORKER.format("gpu", 0, 0, 8).replace(
+                "ray:2.52.0}", "ray:2.52.0, resources: {limits: {nvidia.com/gpu: '1'}}}"
+            ),
+            "two",
+        ),
+    ),
     "UntrustedFleet": (
         Example(
             (

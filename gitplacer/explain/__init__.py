@@ -27,6 +27,7 @@ from gitplacer.explain.decisions import (
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
 from gitplacer.explain.manyproblems import lines_of_problems, told
+from gitplacer.explain.neverrun import never_to_run, problems_of
 from gitplacer.explain.plan import (
     changes_nothing,
     cluster_change,
@@ -72,10 +73,12 @@ __all__ = [
     "lines_of_problems",
     "lost_text",
     "movement",
+    "never_to_run",
     "not_chosen",
     "nothing_found",
     "place",
     "problem_lines",
+    "problems_of",
     "refused_approvals",
     "remedy_line",
     "rfc3339",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gitplacer.explain import PlanView, governance, place, rfc3339
+from gitplacer.explain import PlanView, governance, place, problems_of, rfc3339
 from gitplacer.formats.planjson import group_value, inputs_value, problem_value, remedy_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.policy import PlacementPolicy
@@ -39,7 +39,6 @@ def explanation_document(
 ) -> dict[str, Any]:
     """The document as values that JSON can hold. Raises NoSuchGroup."""
     decision = view.decision(group_id)
-    group = view.group(decision)
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
@@ -50,7 +49,7 @@ def explanation_document(
         "record": _record(view.record(decision)),
         "nodes": [_closeup(name, closeup) for name, closeup in sorted(closeups.items())],
         "remedy": None if remedy is None else remedy_value(remedy),
-        "problems": [problem_value(problem) for problem in group.problems] if group is not None else [],
+        "problems": [problem_value(problem) for problem in problems_of(decision, view)],
     }
 
 

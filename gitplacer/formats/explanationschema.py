@@ -37,7 +37,10 @@ def explanation_schema() -> dict[str, Any]:
                     "description": "What would place a group that waits; null for one that does not, or where nobody looked.",
                 }
             ),
-            problems=array_of(properties["problems"]["items"], "What is wrong with its manifests."),
+            problems=array_of(
+                properties["problems"]["items"],
+                "What is wrong with its manifests, and of which workers none could ever run where it is.",
+            ),
         ),
         "$defs": plan["$defs"],
     }

@@ -24,6 +24,7 @@ from gitplacer.explain import (
     nothing_found,
     place,
     problem_lines,
+    problems_of,
     rfc3339,
     sentence,
     shares,
@@ -70,9 +71,9 @@ def explain_group(
         lines += ["", "Clusters", *_verdict_lines(decision, view, closeups)]
     if remedy is not None:
         lines += ["", *_remedy_lines(remedy)]
-    group = view.group(decision)
-    if group and group.problems:
-        lines += ["", "Problems", *(f"  {line}" for p in group.problems for line in problem_lines(p))]
+    problems = problems_of(decision, view)
+    if problems:
+        lines += ["", "Problems", *(f"  {line}" for p in problems for line in problem_lines(p))]
     lines += ["", *computed_from(view)]
     return "\n".join(printable(line, 5000) for line in lines) + "\n"
 

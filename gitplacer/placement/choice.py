@@ -1,9 +1,9 @@
 """
 Which clusters a group goes to.
 
-A policy's favourites come first. Of clusters it likes equally those come last where much is promised already, then counts which
-large blocks of devices stay whole. A cluster is taken if every order works, or if the policy accepts luck, and if the policy's
-budget pays for machines that have to be added.
+A policy's favourites come first. Of clusters it likes equally those come last that could never run what the group may grow to, then
+those where much is promised already, then counts which large blocks of devices stay whole. A cluster is taken if every order works, or if
+the policy accepts luck, and if the policy's budget pays for machines that have to be added.
 """
 
 from __future__ import annotations
@@ -44,31 +44,32 @@ _MOST_UNPAID = 10
 class Line:
     """
     Some clusters, each by its index in the names of the books, with what is known of their order before anybody looks at them: how
-    early a policy takes each, and whether it would have to be called.
+    early a policy takes each, and, of those that it likes equally, what is `against` each: that it would have to be called, and then
+    that some pods which a group may have later could never run there.
     """
 
     numbers: Indexes
     liked: Counts
-    asleep: Counts
+    against: Counts
 
     def only(self, which: Mask) -> Line:
         """Those for which it says so, cluster by cluster."""
-        return Line(self.numbers[which], self.liked[which], self.asleep[which])
+        return Line(self.numbers[which], self.liked[which], self.against[which])
 
     def by_liking(self) -> tuple[Line, Line]:
-        """Those of them that a policy likes best, asleep ones less than others that it likes as much, and the rest. There has to be one."""
+        """Those of them that a policy likes best and that have least against them, and the rest. There has to be one."""
         return self._split or (self, self.none())
 
     @cached_property
     def _split(self) -> tuple[Line, Line] | None:
         """The same; None where all are liked as much, since nothing may hold itself."""
         liked: Mask = self.liked == self.liked.min()
-        best: Mask = liked & (self.asleep == self.asleep[liked].min())
+        best: Mask = liked & (self.against == self.against[liked].min())
         return None if best.all() else (self.only(best), self.only(~best))
 
     def none(self) -> Line:
         """None of them."""
-        return Line(self.numbers[:0], self.liked[:0], self.asleep[:0])
+        return Line(self.numbers[:0], self.liked[:0], self.against[:0])
 
     def without(self, numbers: Indexes) -> Line:
         """The others."""
@@ -122,7 +123,7 @@ class Choice:
         if self._pass.nominations.settings(group) is not None:
             nominated = [name for name in entering if name not in exclude]
             return {name: self._pass.nominations.admitted(group) for name in nominated[:1]}
-        line = self._lined_up(policy, entering).without(self._books.numbers(exclude))
+        line = self._lined_up(group, policy, entering).without(self._books.numbers(exclude))
         ways = [way for way in (False, True) if not way or may_scale_up(policy)]
         ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
         rules = () if policy.spec.placement.type in DIVIDING else self._pass.spread_rules(group, policy)
@@ -419,7 +420,7 @@ class Choice:
         same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
         open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
         gang = self._pass.rosters.typical(group.id)
-        return self._books.prospects(gang, line.numbers, line.liked, line.asleep, fortunate, open_=open_)
+        return self._books.prospects(gang, line.numbers, line.liked, line.against, fortunate, open_=open_)
 
     def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:
         """
@@ -532,19 +533,27 @@ class Choice:
             open_.update(asked[self._books.may_have_room(gang, asked)].tolist())
         return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
-    def ranked(self, gang: Gang, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
+    def ranked(self, group: Group, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
-        The policy's order, then those that are awake, then where little is promised already, then where a gang breaks the fewest
-        large blocks of devices, then the name.
+        The policy's order, then those that are awake, then those that could run all that a group may have later, then where little is promised
+        already, then where it breaks the fewest large blocks of devices, then the name.
         """
-        return list(self._in_order(gang, self._lined_up(policy, tuple(names))))
+        gang = self._pass.rosters.typical(group.id)
+        return list(self._in_order(gang, self._lined_up(group, policy, tuple(names))))
 
     def _in_order(self, gang: Gang, line: Line) -> Iterator[str]:
         names = self._books.names
-        return (names[number] for number in self._books.best_first(gang, line.numbers, line.liked, line.asleep))
+        return (names[number] for number in self._books.best_first(gang, line.numbers, line.liked, line.against))
 
-    def _lined_up(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+    def _lined_up(self, group: Group, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
         """Of some clusters those that have a ledger."""
+        line, later = self._liked(policy, names), self._pass.later(group)
+        if later is None:
+            return line
+        return Line(line.numbers, line.liked, line.against * 2 + self._pass.strands(group, later, line.numbers))
+
+    def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+        """The same for any group that a policy governs."""
         key = policy.name, names
         if key not in self._lines:
             numbers = self._books.numbers(names)

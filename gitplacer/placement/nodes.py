@@ -42,6 +42,8 @@ MOST_MACHINES = 100_000
 """Of one type, where nothing bounds them nearer."""
 DEFAULT_PODS = 110
 """Pods per node where nothing is said: the kubelet's own default (--max-pods)."""
+_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+"""How the taints begin that Kubernetes puts on a node for what it is in now, such as a cordon or pressure on its memory."""
 
 
 class Columns:
@@ -67,6 +69,10 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def index(self, name: str) -> int | None:
+        """Which column a resource is; None for one that nobody offers or asks for."""
+        return self._index.get(name)
 
     def offered(self, allocatable: Resources) -> Amounts:
         """A node's allocatable as a row. Do not write to it."""
@@ -194,6 +200,13 @@ class Nodes:
         return self._shapes
 
     @cached_property
+    def sorts(self) -> Sequence[tuple[int, int]]:
+        """Of real nodes that are of one shape and offer the same, one by number, and how many there are."""
+        table = np.column_stack([self.shape_of, self.allocatable])
+        _, numbers, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
+        return tuple(zip(numbers.tolist(), counts.tolist(), strict=True))
+
+    @cached_property
     def label_keys(self) -> frozenset[str]:
         """The keys of all labels that some real node has; each has its host's name."""
         shapes = {machine.shape for machine in self.machines}
@@ -205,12 +218,21 @@ class Nodes:
         """What keeps a pod off nodes of a shape, apart from room. `name` only where the pod asks for one."""
         key = (pod, shape, name)
         if key not in self._obstacles:
-            node = self._shapes[shape]
-            if name:
-                labels = (*node.labels, (HOSTNAME, self._hosts.get(name, name)))
-                node = replace(node, name=name, labels=labels)
-            self._obstacles[key] = obstacle(pod, node)
+            self._obstacles[key] = obstacle(pod, self._node(shape, name))
         return self._obstacles[key]
+
+    def lasting(self, shape: int, name: str = "") -> NodeShape:
+        """A node of a shape without what passes by itself: one that is cordoned, or not ready, may take pods again."""
+        node = self._node(shape, name)
+        taints = tuple(taint for taint in node.taints if not taint.key.startswith(_PASSING))
+        return replace(node, taints=taints, unschedulable=False, ready=True)
+
+    def _node(self, shape: int, name: str) -> NodeShape:
+        """A node of a shape; with a name also the labels that it alone has."""
+        node = self._shapes[shape]
+        if not name:
+            return node
+        return replace(node, name=name, labels=(*node.labels, (HOSTNAME, self._hosts.get(name, name))))
 
     def judged_by(self, judge: Callable[[PodShape], Mask | None], numbers: Sequence[int]) -> None:
         """

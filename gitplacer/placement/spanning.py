@@ -364,7 +364,7 @@ class Spanning:
     def _ranked(self, group: Group, policy: PlacementPolicy, exclude: Iterable[str]) -> list[str]:
         out = set(exclude)
         names = [n for n in self._pass.may_enter(group, policy) if n not in out and self._pass.clusters[n].spec.mesh]
-        return self._choice.ranked(self._pass.rosters.typical(group.id), policy, names)
+        return self._choice.ranked(group, policy, names)
 
     def _of_one_mesh(self, name: str, other: str) -> bool:
         clusters = self._pass.clusters

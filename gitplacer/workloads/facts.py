@@ -110,6 +110,10 @@ class Role:
         number = self.count if self.queued is None else min(self.count, self.queued)
         return min(number, self.reserved(reserve, with_peak=False))
 
+    def idles(self, reserve: Reserve) -> bool:
+        """Whether no room is sought for any of its pods, though somebody, or something in the cluster, may start some later."""
+        return self.maximum != 0 and not self.per_node and not self.reserved(reserve, with_peak=False)
+
     @property
     def unbounded(self) -> bool:
         return self.grows and self.maximum is None

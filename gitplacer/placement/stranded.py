@@ -1,0 +1,61 @@
+"""Pods that may come later to groups where these are, and of which none could ever run there: what a reviewer has to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitplacer.grouping import Group
+from gitplacer.model.decision import Action, Decision, Finding, Reason
+from gitplacer.placement.idle import Idle
+from gitplacer.placement.onepass import Pass
+from gitplacer.source.manifests import SourceObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stranded:
+    """
+    Pods of a role of an object of a group, on a `cluster` where it is, that could never run there, with why. They come `hosts` at a time, and there may
+    be `most` of them, None for any number.
+    """
+
+    group: str
+    member: SourceObject
+    role: str
+    cluster: str
+    hosts: int
+    most: int | None
+    finding: Finding
+
+
+def stranded(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Stranded]:
+    """Those of all groups after some decisions, as they are written: not of who is held as he is deployed, nor of who has pods on several clusters."""
+    for decision in decisions:
+        group = shared.groups.get(decision.group)
+        if group is not None and decision.after and shared.later(group) is not None and _runs_as_written(decision):
+            for name in decision.after:
+                if name in shared.clusters and not _leaves(decision, name):
+                    yield from _on(shared, group, decision, name)
+
+
+def _runs_as_written(decision: Decision) -> bool:
+    if decision.roles or decision.dispatch is not None or decision.finished or decision.finding.code is Reason.FINISHED:
+        return False
+    return decision.action is not Action.HOLD or decision.updated_in_place
+
+
+def _leaves(decision: Decision, name: str) -> bool:
+    return name in decision.frozen or (decision.move is not None and name in decision.move.sources)
+
+
+def _on(shared: Pass, group: Group, decision: Decision, name: str) -> Iterator[Stranded]:
+    for member in group.members:
+        facts = shared.snapshot.variants.facts_there(member, shared.clusters[name], decision.counts_on(name))
+        for role in facts.roles:
+            if role.idles(group.reserves[0]):
+                found = shared.in_vain(name, Idle(role.shape, role.slice_size))
+                if found is not None:
+                    yield Stranded(
+                        group=group.id, member=member, role=role.name, cluster=name, hosts=role.slice_size,
+                        most=role.maximum, finding=found,
+                    )  # fmt: skip
