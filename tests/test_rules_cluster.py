@@ -966,6 +966,28 @@ def test_a_field_that_no_ray_kind_has_is_named_with_the_one_that_is_meant(change
 
 
 @pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("RayJob", "write ttlSecondsAfterFinished beside rayClusterSpec"),
+        ("RayCronJob", "write ttlSecondsAfterFinished beside rayClusterSpec"),
+        ("RayCluster", "remove it: only a RayJob has such a field (ttlSecondsAfterFinished)"),
+        ("RayService", "remove it: only a RayJob has such a field (ttlSecondsAfterFinished)"),
+    ],
+)
+@pytest.mark.parametrize("field", ["ttlSeconds", "ttlSecondsAfterFinished"])
+def test_after_how_long_something_is_deleted_is_not_for_a_ray_cluster_to_say(kind: str, hint: str, field: str) -> None:
+    [problem] = (p for p in found(nested(kind, cluster(f"{field}: 60"))) if p.code == "UnknownRayField")
+    assert problem.hint.startswith(hint)
+
+
+def test_a_job_that_says_it_by_another_name_is_told_the_right_one() -> None:
+    value = nested("RayJob", cluster())
+    value["spec"]["ttlSeconds"] = 60
+    [problem] = (p for p in found(value) if p.code == "UnknownRayField")
+    assert problem.hint == 'did you mean "ttlSecondsAfterFinished"?'
+
+
+@pytest.mark.parametrize(
     ("kind", "field"),
     [("RayJob", "shutdownAfterJobFinish"), ("RayService", "serveConfig"), ("RayCronJob", "concurrencyPolicy")],
 )

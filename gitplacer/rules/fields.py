@@ -19,6 +19,13 @@ _RESOURCES = ("claims", "limits", "requests")
 _OLD_HEAD = frozenset({"replicas"})
 """In v1alpha1 a head once had replicas, always 1. They are dropped too, and nothing is lost with them."""
 
+_BESIDE_THE_CLUSTER = (
+    "write ttlSecondsAfterFinished beside rayClusterSpec: it is a field of the job, not of its Ray cluster"
+)
+_OF_A_JOB = (
+    "remove it: only a RayJob has such a field (ttlSecondsAfterFinished), and no Ray cluster is deleted by its age"
+)
+
 
 def unknown_fields(manifest: RayManifest) -> None:
     """Of the specs and their parts that have fields of their own, and of what containers ask for."""
@@ -30,7 +37,8 @@ def unknown_fields(manifest: RayManifest) -> None:
         _tell_unknown(manifest.spec, rayfields.CRON_JOB)
     if manifest.job is not None:
         _tell_unknown(manifest.job, rayfields.JOB)
-    _tell_unknown(manifest.cluster, rayfields.CLUSTER)
+    of_time = _OF_A_JOB if manifest.job is None else _BESIDE_THE_CLUSTER
+    _tell_unknown(manifest.cluster, rayfields.CLUSTER, of_time)
     if manifest.cluster.has("autoscalerOptions"):
         _tell_unknown(manifest.cluster.mapping("autoscalerOptions"), rayfields.AUTOSCALER)
     _tell_unknown(manifest.head, rayfields.HEAD if manifest.v1 else rayfields.HEAD.keys() | _OLD_HEAD)
@@ -41,11 +49,13 @@ def unknown_fields(manifest: RayManifest) -> None:
             _tell_unknown(container.mapping("resources"), _RESOURCES)
 
 
-def _tell_unknown(owner: Cursor, known: Collection[str]) -> None:
+def _tell_unknown(owner: Cursor, known: Collection[str], of_time: str = "") -> None:
+    """`of_time` is the hint for a field that would say after how long something is deleted, where none does."""
     for key in owner.value:
         if key not in known:
             message = f"KubeRay 1.7 knows no field {key} here, and the API server would drop it"
-            tell(owner, "UnknownRayField", message, nearest(str(key), known), key=key)
+            hint = of_time if str(key).casefold().startswith("ttl") else ""
+            tell(owner, "UnknownRayField", message, hint or nearest(str(key), known), key=key)
 
 
 RULES: tuple[Rule, ...] = (unknown_fields,)
