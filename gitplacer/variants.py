@@ -112,8 +112,7 @@ class Variants:
         self._likeness: dict[str, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {_AS_WRITTEN: 0}
         self._brought: dict[tuple[int, tuple[str, ...]], tuple[Problem, ...]] = {}
-        self._facts: dict[tuple[int, Sort | Surroundings, Counts], ObjectFacts] = {}
-        self._counted: dict[tuple[int, Surroundings, str, Counts], ObjectFacts] = {}
+        self._facts: dict[tuple[int, Sort | Surroundings, Counts, bool], ObjectFacts] = {}
         self._problems: dict[tuple[int, str | Surroundings, Counts], tuple[Problem, ...]] = {}
 
     def __reduce__(self) -> tuple[type[Variants], tuple[Source, Mapping[str, ClusterProfile], Queues]]:
@@ -141,30 +140,25 @@ class Variants:
 
     def facts(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
         """What placement wants to know of an object as it will be on a cluster. An edit that cannot be made is left to whoever makes it."""
-        edits, around = self.edits(member, cluster, counts), self.around(member, cluster)
+        return self._facts_in(member, cluster, counts, self.around(member, cluster))
+
+    def counted(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
+        """The same with what its pods take of quotas there."""
+        return self._facts_in(member, cluster, counts, replace(self.around(member, cluster), bounded=True))
+
+    def _facts_in(self, member: SourceObject, cluster: Cluster, counts: Counts, around: Surroundings) -> ObjectFacts:
+        edits = self.edits(member, cluster, counts)
         if self._is_plain(member, edits, around):
             return member.facts
         key = (
             id(member),
             (self.likeness(cluster), self._concerning(member)[1].get(cluster.name, ())) if edits else around,
             counts.of_member(member.identity) if edits else AS_WRITTEN,
+            around.bounded,
         )
         if key not in self._facts:
             self._facts[key] = self._read(member, edits, around)
         return self._facts[key]
-
-    def counted(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
-        """The same with what its pods take of quotas there."""
-        edits, around = self.edits(member, cluster, counts), replace(self.around(member, cluster), bounded=True)
-        key = (
-            id(member),
-            around,
-            cluster.name if edits else "",
-            counts.of_member(member.identity) if edits else AS_WRITTEN,
-        )
-        if key not in self._counted:
-            self._counted[key] = self._read(member, edits, around)
-        return self._counted[key]
 
     def _read(self, member: SourceObject, edits: Edits, around: Surroundings) -> ObjectFacts:
         edited = _edited(member, edits)
