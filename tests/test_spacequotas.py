@@ -362,6 +362,19 @@ spec:
     return {"workloads/web/x.yaml": text}
 
 
+@pytest.mark.parametrize(("hard", "decided"), [
+    ("{pods: 4}", "Update a Updated"),
+    ("{pods: 3}", "Update a Outgrown"),  # as where it finds no room: what is added takes what gets free
+])  # fmt: skip
+def test_what_is_added_to_a_group_is_asked_for_beside_what_runs(hard: str, decided: str) -> None:
+    story = runs(of_team(app("x"), "x"), quota(hard, "{pods: 2}") + shown("x"), rule=TEAM)
+    story.source |= of_team(app("xx"), "x") | of_team(app("new", replicas=1), "new")
+    done = story.run()
+    assert outcome(done) == {"web/x": decided, "web/new": "Wait  NoClusterFits"}
+    assert why(done, "web/x") == ("the pods take 2 more of pods, and 1 is left" if "Outgrown" in decided else "")
+    assert outcome(story.run())["web/x"] == "Keep a Kept"
+
+
 def test_of_two_edits_the_first_gets_what_is_left_and_what_waits_comes_after() -> None:
     before = deployment("web", "x", FULL, replicas=2) | deployment("web", "xx", FULL, replicas=2)
     story = runs(before, quota("{pods: 6}", "{pods: 4}") + shown("x", "xx"))

@@ -38,7 +38,10 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.KEPT: ("is there already", "is on {} already"),
     Reason.DIVIDED: ("its replicas are divided anew",) * 2,
     Reason.UPDATED: ("its files change", "its files change"),
-    Reason.OUTGROWN: ("it stays, but not all its pods find room there",) * 2,
+    Reason.OUTGROWN: (
+        "it stays, but not all its pods find room there",
+        "it stays, but not all its pods find room there: {}",
+    ),
     Reason.UPGRADE_FITS: ("old and new pods fit together where it runs",) * 2,
     Reason.UPGRADE_BY_SCALE_UP: ("old and new pods fit together with machines that can be added",) * 2,
     Reason.UPGRADE_TIGHT: ("old and new pods fit together, but not in every order",) * 2,

@@ -280,17 +280,21 @@ class Round:
         candidates = self._choice.evaluation.kept_candidates(group, here)
         finding = self._unfit.finding(group, here)
         if finding is None:
-            outgrown = self._with_candidates and self._has_outgrown(group.id, here)
-            finding = Finding(code=Reason.OUTGROWN if outgrown else Reason.KEPT)
+            outgrown = self._outgrown(group.id, here) if self._with_candidates else None
+            finding = outgrown or Finding(code=Reason.KEPT)
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here, finding=finding,
             candidates=candidates, proposed=self._pass.proposing.get(group.id, ()),
         )  # fmt: skip
 
-    def _has_outgrown(self, group_id: str, here: Sequence[str]) -> bool:
-        """Whether a group finds no room for all its pods where it is."""
+    def _outgrown(self, group_id: str, here: Sequence[str]) -> Finding | None:
+        """What is to be said of a group that finds no room for all its pods where it is, or whose quotas do not let in what is added to it."""
         assert self._occupancy.books is not None  # opening the ledgers is what finds out
-        return any((group_id, cluster) in self._occupancy.outgrown for cluster in here)
+        if any((group_id, cluster) in self._occupancy.outgrown for cluster in here):
+            return Finding(code=Reason.OUTGROWN)
+        takers = self._occupancy.takers
+        refused = (takers.refusal(group_id, name) for name in here if takers.adds(group_id, name))
+        return next((Finding(code=Reason.OUTGROWN, subject=why) for why in refused if why), None)
 
     def _spread(self, group: Group, policy: PlacementPolicy) -> Decision:
         """

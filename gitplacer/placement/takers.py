@@ -86,7 +86,7 @@ class Takers:
         """
         overlap = self._overlap(group_id, name)
         if overlap is not None and overlap.updates:
-            growth = self._growth(group_id, name, overlap)
+            growth = self._growth(group_id, name, overlap.updates)
             return growth.after if edited else growth.before
         key = self._alike(group_id, name) if overlap is None else ()
         found = self._whole.get(key) if key else None
@@ -102,39 +102,48 @@ class Takers:
         return amounts
 
     def refusal(self, group_id: str, name: str) -> str:
-        """Why the quotas of a cluster do not let in what the edit of a group takes there, in words; '' if they do."""
+        """
+        Why the quotas of a cluster do not let in what the edit of a group takes there, or objects that are added to it, in words; '' if they do.
+        """
         if name not in self.there:
             return ""
         if name not in self._refusals:
             self._refusals[name] = self._judged(name)
         return self._refusals[name].get(group_id, "")
 
+    def adds(self, group_id: str, name: str) -> bool:
+        """Whether a group that is on a cluster gets more objects with pods there, in a namespace with quotas, and none of it is edited."""
+        if name not in self.there or not self._is_counted(group_id, name) or self._overlap(group_id, name) is not None:
+            return False
+        record = self._pass.record(group_id)
+        known = {member.identity for member in record.members} if record is not None else set()
+        return any(member.identity not in known for member in self._pass.groups[group_id].sized)
+
     # edits
 
     def _judged(self, name: str) -> dict[str, str]:
         """The edits that the quotas of a cluster refuse, with why."""
         promised: dict[Of, Resources] = defaultdict(lambda: NOTHING)
-        edits: list[tuple[Group, _Growth]] = []
+        edits: list[tuple[Group, _Growth, bool]] = []
         for group_id in self._recorded_on.get(name, ()):
             if self._has_finished(group_id, name):
                 continue
-            overlap = self._overlap(group_id, name)
-            if overlap is not None and overlap.updates:
-                growth = self._growth(group_id, name, overlap)
-                edits.append((self._pass.groups[group_id], growth))
+            overlap, adds = self._overlap(group_id, name), self.adds(group_id, name)
+            if adds or (overlap is not None and overlap.updates):
+                growth = self._growth(group_id, name, overlap.updates if overlap is not None else ())
+                goes_on = adds or (group_id, name) in self._pass.proceeding
+                edits.append((self._pass.groups[group_id], growth, goes_on))
                 taken = growth.before
             else:
                 taken = self.taken(group_id, name)
             for of, amounts in taken.items():
                 promised[of] += amounts
         found: dict[str, str] = {}
-        for group, growth in sorted(edits, key=lambda edit: (-edit[0].priority, edit[0].id)):
+        for group, growth, goes_on in sorted(edits, key=lambda edit: (-edit[0].priority, edit[0].id)):
             refused = growth.unsaid or self._exceeded(name, growth, promised)
             if refused:
                 found[group.id] = refused
-                if (group.id, name) not in self._pass.proceeding:
-                    continue
-            for of, each, wanted in growth.more:
+            for of, each, wanted in growth.more if goes_on or not refused else ():
                 promised[of] += {each: wanted - growth.before.get(of, NOTHING).get(each, 0)}
         return found
 
@@ -157,17 +166,20 @@ class Takers:
 
     def _overlap(self, group_id: str, name: str) -> Overlap | None:
         """The old and new pods of a group that quotas of a cluster count."""
+        return self._pass.overlap(group_id, name) if self._is_counted(group_id, name) else None
+
+    def _is_counted(self, group_id: str, name: str) -> bool:
+        """Whether a group is on a cluster, and may get other pods there that quotas count."""
         group = self._pass.groups.get(group_id)
         if group is None or group_id in self._pass.held or name not in self._pass.recorded.get(group_id, ()):
-            return None
-        if (group_id, name) in self._pass.roles or self.there[name].keys().isdisjoint(self._spaces_of(group)):
-            return None
-        return self._pass.overlap(group_id, name)
+            return False
+        spans = (group_id, name) in self._pass.roles
+        return not spans and not self.there[name].keys().isdisjoint(self._spaces_of(group))
 
-    def _growth(self, group_id: str, name: str, overlap: Overlap) -> _Growth:
+    def _growth(self, group_id: str, name: str, updates: Sequence[MemberUpdate]) -> _Growth:
         key = group_id, name
         if key not in self._growths:
-            before, at_once, afterwards = self._edited(self._pass.groups[group_id], name, overlap)
+            before, at_once, afterwards = self._edited(self._pass.groups[group_id], name, updates)
             was, unsaid_before = self._amounts(before, name)
             now, unsaid_now = self._amounts(at_once, name)
             then, unsaid_then = self._amounts(afterwards, name)
@@ -175,13 +187,15 @@ class Takers:
             self._growths[key] = _Growth(was, after, "" if unsaid_before else unsaid_now or unsaid_then)
         return self._growths[key]
 
-    def _edited(self, group: Group, name: str, overlap: Overlap) -> tuple[list[_Lot], list[_Lot], list[_Lot]]:
+    def _edited(
+        self, group: Group, name: str, edits: Sequence[MemberUpdate]
+    ) -> tuple[list[_Lot], list[_Lot], list[_Lot]]:
         """The pods of a group before its edit, when there are most, and when all is done."""
         shared, cluster, (reserve, _) = self._pass, self._pass.clusters[name], group.reserves
         record, counts = shared.record(group.id), shared.counts.get((group.id, name), AS_WRITTEN)
         deployed = shared.snapshot.deployed.objects(record, name) if record is not None else {}
         running = running_group(shared.snapshot.capacity.get(name), group.id)
-        updates = {update.identity: update for update in overlap.updates}
+        updates = {update.identity: update for update in edits}
         old: list[tuple[int, str, Role, PodSet]] = []
         for at, member in enumerate(group.members):
             facts = deployed.get(member.identity)
@@ -203,8 +217,12 @@ class Takers:
                 afterwards += was[at]
                 continue
             new = shared.snapshot.variants.counted(member, cluster, counts)
-            gang, roles = (new.gang_for(reserve, with_peak=False), new.roles_for(reserve, with_peak=False))
-            come = [_Lot(space, role, pods.count, pods.count) for pods, role in zip(gang, roles, strict=True)]
+            gang, roles = new.gang_for(reserve, with_peak=False), new.roles_for(reserve, with_peak=False)
+            come = [
+                _Lot(space, role, one.count, one.count)
+                for pods, role in zip(gang, roles, strict=True)
+                for one in shared.books[name].on_each_node((pods,))
+            ]
             done = [*_instead(was[at], come)] if update is not None and _is_anew(update) else [*_grown(was[at], come)]
             afterwards += done
             both = update is not None and update.how is not How.IN_PLACE and update.waits
