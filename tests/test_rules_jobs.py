@@ -561,10 +561,14 @@ def test_the_jobs_of_a_raycronjob_may_delete_themselves() -> None:
         ("a: &x 1\nb: *x", ""),
     ],
 )
-def test_a_runtime_env_is_read_as_go_reads_it(text: str, why: str) -> None:
-    found = [p for p in rules.check(document(manifest("RayJob", {"runtimeEnvYAML": text}))[0]) if p.code in OURS]
-    assert [p.code for p in found] == (["InvalidRuntimeEnv"] if why else [])
-    assert all(why in p.message for p in found)
+def test_yaml_in_a_text_is_read_as_go_reads_it(text: str, why: str) -> None:
+    for kind, key, code in (
+        ("RayJob", "runtimeEnvYAML", "InvalidRuntimeEnv"),
+        ("RayService", "serveConfigV2", "InvalidServeConfig"),
+    ):
+        found = [p for p in rules.check(document(manifest(kind, {key: text}))[0]) if p.code in OURS]
+        assert [p.code for p in found] == ([code] if why else [])
+        assert all(why in p.message and key in p.message for p in found)
 
 
 # RayCronJob
@@ -786,6 +790,11 @@ upgradeStrategy: {type: NewClusterWithIncrementalUpgrade, clusterUpgradeOptions:
 # the CRD requires them, whatever the type
 upgradeStrategy: {clusterUpgradeOptions: {stepSizePercent: 1, intervalSeconds: 1}}
 => IncompleteUpgrade: clusterUpgradeOptions:
+
+serveConfigV2: "applications: [{name: a, import_path: a:app}]"
+
+serveConfigV2: "applications: ["
+=> InvalidServeConfig: serveConfigV2: 'applications: ['
 """)
 
 

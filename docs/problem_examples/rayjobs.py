@@ -82,6 +82,11 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         workload(CRONJOB.format("0 3 * * 7", ""), "nightly"),
         workload(CRONJOB.format("TZ=Europe/Berlin 0 3 * * *", ""), "nightly"),
     ),
+    "InvalidServeConfig": (
+        service(
+            "  serveConfigV2: |\n    applications:\n    - name: chat\n      import_path: chat:app\n     route_prefix: /\n"
+        ),
+    ),
     "InvalidTimeZone": (workload(CRONJOB.format("0 3 * * *", "  timeZone: Europe/Berln\n"), "nightly"),),
     "InvalidTimeout": (
         workload(

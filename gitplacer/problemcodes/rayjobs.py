@@ -93,6 +93,13 @@ CODES: Mapping[str, Code] = {
         "a RayService that does.",
         "Remove `headService.metadata.name`.",
     ),
+    "InvalidServeConfig": Code(
+        "What a service is to serve is not a YAML mapping",
+        "`serveConfigV2` is a text, and what is in it is read by KubeRay only, once the Ray cluster runs: the manifest around it is "
+        "valid YAML all the same. KubeRay fails to read it again and again; the Ray cluster holds its room and serves nothing, or what it "
+        "served before.",
+        "Write it as a block, `serveConfigV2: |`, with `applications:` indented below.",
+    ),
     "InvalidTimeout": Code(
         "The time to wait for a RayService is no time",
         "KubeRay reads the annotation `ray.io/initializing-timeout` as a duration (`30m`) or a number of seconds, more than "

@@ -12,24 +12,10 @@ neither `rayClusterSpec` nor a name in `clusterSelector` cannot be sized, which 
 from __future__ import annotations
 
 from gitplacer.documents import Cursor
-from gitplacer.documents.parse import load
+from gitplacer.rules.embedded import mapping_in_text
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 
 _LEAST = (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0))
-
-_NOT_YAML = frozenset(
-    (
-        "ConflictMarkers",
-        "InvalidCharacter",
-        "InvalidMerge",
-        "InvalidYAML",
-        "RecursiveAlias",
-        "TabIndentation",
-        "UndefinedAlias",
-        "UnrenderedTemplate",
-    )
-)
-"""Flaws that Go's YAML reader stumbles over too. We are stricter: of a key set twice it takes the last."""
 
 
 def selects_cluster(job: Cursor) -> bool:
@@ -101,20 +87,8 @@ def deadlines_and_retries(manifest: RayManifest) -> None:
 
 def runtime_env(manifest: RayManifest) -> None:
     """`runtimeEnvYAML` is a text that KubeRay reads as a YAML mapping. Source: UnmarshalRuntimeEnvYAML."""
-    job = manifest.job
-    if job is None or not (text := job.text("runtimeEnvYAML")):
-        return
-    hint = "write it as a block: runtimeEnvYAML: | and below it, indented, for example pip: [torch]"
-    documents, flaws = load(text)
-    end = documents[0].end if documents else len(text) + 1  # Go reads the first document and nothing after it
-    for flaw in flaws:
-        if flaw.code in _NOT_YAML and flaw.at < end:
-            line = text.rstrip().count("\n", 0, flaw.at) + 1
-            message = f"runtimeEnvYAML is not YAML: line {line}: {flaw.message}"
-            tell(job, "InvalidRuntimeEnv", message, flaw.hint or hint, key="runtimeEnvYAML")
-            return
-    if documents and documents[0].sound and not isinstance(documents[0].value, dict):
-        tell(job, "InvalidRuntimeEnv", "runtimeEnvYAML is not a mapping", hint, key="runtimeEnvYAML")
+    if manifest.job is not None:
+        mapping_in_text(manifest.job, "runtimeEnvYAML", "InvalidRuntimeEnv", "pip: [torch]")
 
 
 def entrypoint(manifest: RayManifest) -> None:
