@@ -293,6 +293,25 @@ def test_an_object_that_an_unread_file_may_refer_to_is_not_called_lonely(
 
 
 @pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("apiVersion: ray.oi/v1\nkind: RayCluster", 'did you mean "ray.io"?'),
+        ("apiVersion: app/v1\nkind: Deployment", 'did you mean "apps"?'),
+        ("apiVersion: v1\nkind: RayJob", "a RayJob is of ray.io: its apiVersion begins with ray.io/"),
+        ("apiVersion: v1\nkind: Deployment", "a Deployment is of apps: its apiVersion begins with apps/"),
+        ("apiVersion: v1\nkind: Confgmap", 'did you mean "ConfigMap"?'),
+        ("apiVersion: mesh.example/v1\nkind: Gateway", "put its CustomResourceDefinition under the platform paths"),
+        ("apiVersion: v1\nkind: Ingress", "put its CustomResourceDefinition under the platform paths"),
+    ],
+)
+def test_a_group_that_is_misspelt_or_missing_is_told_where_the_kind_is_known(kind: str, hint: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, deployment("app"), capacity=ROOM)
+    story.source["workloads/x/no.yaml"] = f"{kind}\nmetadata: {{name: thing}}\n"
+    (problem,) = story.run().problems
+    assert problem.code == "NotAllowed" and (problem.hint or "").startswith(hint)
+
+
+@pytest.mark.parametrize(
     ("kind", "why"),
     [
         ("apiVersion: v1\nkind: Namespace", "does not belong"),

@@ -186,6 +186,11 @@ def like(group: str) -> Collection[str]:
     return _NAMESPACED.get(group, ())
 
 
+def groups_of(kind: str) -> list[str]:
+    """The groups of which a kind is known by name to have a namespace, sorted; the core group is ''."""
+    return sorted(group for group, kinds in _NAMESPACED.items() if kind in kinds)
+
+
 def steers_gitops(group: str, kind: str) -> bool:
     """Whether an object would change what Argo CD or Flux do, rather than run somewhere."""
     below = any(group == one or group.endswith(f".{one}") for one in _GITOPS_GROUPS)

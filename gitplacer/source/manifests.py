@@ -26,6 +26,7 @@ from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import (
     RBAC_GROUP,
     api_group,
+    groups_of,
     is_cluster_scoped,
     is_surely_namespaced,
     like,
@@ -233,6 +234,14 @@ def _as_a_name(written: object, hint: str) -> str:
     return hint
 
 
+def _another_group(group: str, kind: str) -> str:
+    """What to do where a kind is well known and its group is misspelt or missing; '' where that does not seem so."""
+    known = [_RAY] if kind in RAY_KINDS else groups_of(kind)
+    if not group and len(known) == 1:
+        return f"{one(kind)} is of {known[0]}: its apiVersion begins with {known[0]}/"
+    return meant(group, known)
+
+
 def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, named: bool) -> list[Problem]:
     """Why an object of a kind is not for workload paths. `named`: the owner of the file may write it by its full name."""
     if group == "" and kind == "Namespace":
@@ -253,7 +262,7 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
     if not why and not named and group != _RAY and not scopes.is_namespaced(group, kind):
         why = f"of {group or 'the core group'} may be cluster-scoped"
         otherwise = "put its CustomResourceDefinition under the platform paths, or let its Tenant name the kind"
-        hint = meant(kind, like(group)) or otherwise
+        hint = meant(kind, like(group)) or _another_group(group, kind) or otherwise
     if not why:
         return []
     return [
