@@ -235,6 +235,14 @@ ALL = policy("all", "select: {}")
             "7:3: SelectsNoCluster: policy p may place nothing: no Workload cluster is selected by its `clusters`",
         ),
         (
+            "select: {}\nprecedence: 1\nclusters: {names: [a, bb]}",
+            "7:25: SelectsNoCluster: policy p names bb, and there is no such Workload cluster",
+        ),
+        (
+            "select: {}\nprecedence: 1\nplacement: {type: Ordered, order: [{names: [b, aa]}]}",
+            "7:50: SelectsNoCluster: term 1 of the order of policy p names aa, and there is no such Workload cluster",
+        ),
+        (
             "select: {}\nprecedence: 1\nplacement: {type: Ordered, order: [{names: [a]}, {names: [c]}, {}]}",
             "7:52: SelectsNoCluster: term 2 of the order of policy p selects no cluster",
         ),
@@ -279,6 +287,10 @@ def test_overrides_that_touch_nothing_are_told() -> None:
     assert said(ALL, {"policies/o.yaml": text}) == [
         "policies/o.yaml:5:3: OverrideTouchesNothing: override o touches nothing that is in the source",
         "policies/o.yaml:6:3: SelectsNoCluster: override o is for no cluster of the fleet",
+    ]
+    one = text.replace("[aa]", "[a, bb]").replace("RayJob", "RayService")
+    assert said(ALL, {"policies/o.yaml": one}) == [
+        "policies/o.yaml:6:25: SelectsNoCluster: override o names bb, and there is no such Workload cluster"
     ]
     never = text.replace("{kinds: [RayJob]}", "{kinds: []}").replace("[aa]", "[a]")
     assert said(ALL, {"policies/o.yaml": never}) == [
