@@ -153,6 +153,7 @@ def test_one_path_pattern_within_another_is_what_matching_says(parts: list[str],
     wide = "".join(data.draw(st.lists(st.sampled_from(pieces), min_size=1, max_size=4)))
     narrow = "".join(parts)
     assume(narrow.count("{") < 2 and wide.count("{") < 2)
+    assume(all(narrow.split("/")) and all(wide.split("/")))  # a pattern with an empty part is refused
     matching = [word for word in words("ac/", 6) if pathglob.matches(narrow.replace("b", "c"), word)]
     inside = all(pathglob.matches(wide.replace("b", "c"), word) for word in matching)
     proved = implication._within(narrow.replace("b", "c"), wide.replace("b", "c"), implication._path_steps)
