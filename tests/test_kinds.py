@@ -1162,15 +1162,15 @@ ONLY_THE_PARSER = {
     "two node types of one name": (
         "Cluster metadata: {name: c}\n"
         "spec: {autoscaler: {type: Luna, nodeTypes: [{name: a, max: 1, allocatable: {}}, {name: a, max: 2, allocatable: {}}]}}",
-        r"node type .* is there twice$",
+        r"nodeTypes\[\d+\]: node type .* is there twice, first on line \d+$",
     ),
     "two node pools of one name": (
         "Cluster metadata: {name: c}\nspec: {autoscaler: {type: Karpenter, nodePools: [{name: a}, {name: a}]}}",
-        r"node pool .* is there twice$",
+        r"nodePools\[\d+\]: node pool .* is there twice, first on line \d+$",
     ),
     "two node groups of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a}, {name: a}]',
-        r"node group .* is there twice$",
+        r"nodeGroups\[\d+\]: node group .* is there twice, first on line \d+$",
     ),
     "a node group that must have more than it may": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodeGroups: [{name: a, min: 3, max: 2}]',
@@ -1199,7 +1199,7 @@ ONLY_THE_PARSER = {
     "two nodes of one name on standby": (
         "Cluster metadata: {name: c}\n"
         "spec: {standby: {nodes: [{name: a, allocatable: {}}, {name: a, allocatable: {}}]}}",
-        r"^spec\.standby: node .* is there twice$",
+        r"^spec\.standby\.nodes\[\d+\]: node .* is there twice, first on line \d+$",
     ),
     "manifests of two states in one directory": (
         "Cluster metadata: {name: c}\nspec: {standby: {manifests: {active: a, standby: a/b, renderInto: hub}}}",
@@ -1207,16 +1207,21 @@ ONLY_THE_PARSER = {
     ),
     "two volumes of one claim": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nvolumes: [{claim: a/b}, {claim: a/b}]',
-        r"volume of claim .* is there twice$",
+        r"^volumes\[\d+\]: volume of claim .* is there twice, first on line \d+$",
     ),
     "two nodes of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\n'
         "nodes: [{name: node, allocatable: {}}, {name: node, allocatable: {}}]",
-        r"^the document: node (?!type |group ).* is there twice$",
+        r"^nodes\[\d+\]: node .* is there twice, first on line \d+$",
+    ),
+    "two LocalQueues of one name": (
+        'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nqueues:\n'
+        "- {name: a, localQueues: [{name: x/a}, {name: x/l}]}\n- {name: b, localQueues: [{name: x/l}]}",
+        r"^queues\[\d+\]\.localQueues\[\d+\]: LocalQueue .* is there twice, first on line \d+$",
     ),
     "two groups of one name": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\ngroups: [{name: a/b}, {name: a/b}]',
-        r"^the document: group .* is there twice$",
+        r"^groups\[\d+\]: group .* is there twice, first on line \d+$",
     ),
     "items of two lists in one entry": (
         "WorkloadKind metadata: {name: w}\nspec: {apiGroup: a.b, kind: K, versions: [v1], "
@@ -1340,6 +1345,7 @@ POLICY = f"{HEAD}PlacementPolicy\nmetadata:\n  name: training\nspec:\n"
 CLUSTER = f"{HEAD}Cluster\nmetadata:\n  name: gpu-1\nspec:\n"
 SNAPSHOT = f'{HEAD}CapacitySnapshot\nmetadata:\n  name: gpu-1\nobservedAt: "2026-01-02T03:04:05Z"\nnodes:\n'
 LABEL_VALUE = "must be a label value: up to 63 letters, digits, dashes, dots and underscores"
+LOOKS = '  quantities look like "500m", "4" or "16Gi"'
 
 SAID: list[tuple[str, list[str]]] = [
     # fields that do not exist
@@ -1433,8 +1439,8 @@ SAID: list[tuple[str, list[str]]] = [
     (f"{HEAD}Cluster\nmetadata: {{name: c, labels: {{a: b c}}}}\nspec: {{}}\n", [f"3:33: metadata.labels.a {LABEL_VALUE}"]),
     (f"{CLUSTER}  maxAge: 15\n", ['6:11: spec.maxAge must be a duration such as "30s", "15m" or "1h30m"']),
     (f"{CLUSTER}  maxAge: 0s\n", ["6:11: spec.maxAge must be longer than 0s"]),
-    (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: 4 cores}}}}\n", ['7:33: nodes[0].allocatable.cpu: "4 cores" is not a Kubernetes quantity']),
-    (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: -1}}}}\n", ['7:33: nodes[0].allocatable.cpu: "-1" is negative']),
+    (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: 4 cores}}}}\n", ['7:33: nodes[0].allocatable.cpu: "4 cores" is not a Kubernetes quantity', LOOKS]),
+    (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: -1}}}}\n", ['7:33: nodes[0].allocatable.cpu: "-1" is negative', LOOKS]),
     (f"{SNAPSHOT}- {{name: '', allocatable: {{}}}}\n", ["7:10: nodes[0].name must have at least 1 character"]),
     (f"{SNAPSHOT}- {{name: n1, count: 0, allocatable: {{}}}}\n", ["7:21: nodes[0].count must be at least 1"]),
     (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is not a time: day is out of range for month"]),
@@ -1447,7 +1453,7 @@ SAID: list[tuple[str, list[str]]] = [
     (f"{POLICY}  select: {{}}\n  groupBy: {{}}\n", ["7:12: spec.groupBy: give exactly one of label, directory: true, namespace: true"]),
     (f"{CLUSTER}  overrides:\n  - {{path: /a, op: remove, value: 1}}\n", ["7:5: spec.overrides[0]: remove takes no value"]),
     (f"{HEAD}OverridePolicy\nmetadata: {{name: o}}\nspec: {{select: {{}}, overrides: []}}\n", ["4:31: spec.overrides must have at least 1 item, not 0"]),
-    (f"{SNAPSHOT}- {{name: n1, allocatable: {{}}}}\n- {{name: n1, allocatable: {{}}}}\n", ["1:1: the document: node n1 is there twice"]),
+    (f"{SNAPSHOT}- {{name: n1, allocatable: {{}}}}\n- {{name: n1, allocatable: {{}}}}\n", ["8:3: nodes[1]: node n1 is there twice, first on line 7", "  remove one of the two"]),
     # all at once
     (
         f"{CLUSTER}  stat: Lost\n  zone: 1\n  taints:\n",

@@ -198,7 +198,7 @@ class Cursor:
             self._report(
                 "InvalidQuantity",
                 f"{dotted(path)}: {error}",
-                'quantities look like "500m", "4" or "16Gi"',
+                quantity.REMEDY,
                 path,
                 value,
                 Severity.ERROR,

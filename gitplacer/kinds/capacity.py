@@ -15,7 +15,7 @@ from gitplacer.kinds.fields import (
     Model,
     NamespacedName,
     OwnKind,
-    first_twice,
+    refuse_twice,
 )
 from gitplacer.kinds.listedpods import ListedPod, NamespaceLabels
 from gitplacer.kinds.machines import NodeGroup
@@ -166,18 +166,22 @@ class CapacitySnapshot(Equipment, Observation):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for what, names in (
-            ("node", [n.name for n in self.nodes]),
-            ("node group", [g.name for g in self.node_groups]),
-            ("group", [g.name for g in self.groups]),
-            ("volume of claim", [v.claim for v in self.volumes]),
-            ("ClusterQueue", [q.name for q in self.queues or ()]),
-            ("LocalQueue", [local.name for q in self.queues or () for local in q.local_queues]),
-            ("Cohort", [c.name for c in self.cohorts]),
-            ("ResourceQuota", [f"{q.namespace}/{q.name}" for q in self.resource_quotas or ()]),
+        for field, what, names in (
+            ("nodes", "node", [n.name for n in self.nodes]),
+            ("nodeGroups", "node group", [g.name for g in self.node_groups]),
+            ("groups", "group", [g.name for g in self.groups]),
+            ("volumes", "volume of claim", [v.claim for v in self.volumes]),
+            ("queues", "ClusterQueue", [q.name for q in self.queues or ()]),
+            ("cohorts", "Cohort", [c.name for c in self.cohorts]),
+            ("resourceQuotas", "ResourceQuota", [f"{q.namespace}/{q.name}" for q in self.resource_quotas or ()]),
         ):
-            if (twice := first_twice(names)) is not None:
-                raise ValueError(f"{what} {twice} is there twice")
+            refuse_twice(what, names, field)
+        leading = {
+            ("queues", number, "localQueues", index): local.name
+            for number, queue in enumerate(self.queues or ())
+            for index, local in enumerate(queue.local_queues)
+        }
+        refuse_twice("LocalQueue", [*leading.values()], "queues", [*leading])
         return self
 
     @model_validator(mode="after")

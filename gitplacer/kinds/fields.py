@@ -95,10 +95,34 @@ class Matching:
         return value
 
 
+Place = tuple[str | int, ...]
+"""Keys and indices that lead to a value, as they are written."""
+
+
 def first_twice(names: Sequence[str]) -> str | None:
     """The first name that is there twice; None where each is there once. A snapshot has a hundred thousand."""
     times = Counter(names)
     return next((name for name in names if times[name] > 1), None)
+
+
+class Twice(ValueError):
+    """
+    A name that is there twice, in a list where each may be there once. `first` and `second` are where it stands, below the object that
+    refuses it.
+    """
+
+    def __init__(self, what: str, name: str, first: Place, second: Place) -> None:
+        super().__init__(f"{what} {name} is there twice")
+        self.first = first
+        self.second = second
+
+
+def refuse_twice(what: str, names: Sequence[str], field: str, places: Sequence[Place] = ()) -> None:
+    """Raise Twice where a name is there twice. They are of the items of a field, or stand at the `places`, one for each."""
+    twice = first_twice(names)
+    if twice is not None:
+        first, second = [index for index, name in enumerate(names) if name == twice][:2]
+        raise Twice(what, twice, *((places[index] if places else (field, index)) for index in (first, second)))
 
 
 def duration_seconds(value: object) -> int:
@@ -153,10 +177,7 @@ def _budget(value: object) -> float:
 def _quantity(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError('must be a Kubernetes quantity such as "500m" or "12Gi"')
-    try:
-        _amount("", str(value))
-    except quantity.InvalidQuantity as error:
-        raise ValueError(str(error)) from None
+    _amount("", str(value))
     return str(value)
 
 

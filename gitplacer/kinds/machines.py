@@ -25,7 +25,7 @@ from gitplacer.kinds.fields import (
     Model,
     Price,
     Word,
-    first_twice,
+    refuse_twice,
 )
 from gitplacer.kinds.selectors import TaintField
 from gitplacer.model.labels import Requirement
@@ -161,12 +161,8 @@ class Autoscaler(Model):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for what, names in (
-            ("node type", [t.name for t in self.node_types]),
-            ("node pool", [p.name for p in self.node_pools]),
-        ):
-            if (twice := first_twice(names)) is not None:
-                raise ValueError(f"{what} {twice} is there twice")
+        refuse_twice("node type", [t.name for t in self.node_types], "nodeTypes")
+        refuse_twice("node pool", [p.name for p in self.node_pools], "nodePools")
         return self
 
     @model_validator(mode="after")

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from gitplacer.documents import Document, Path
 from gitplacer.kinds import OWN_API_GROUP, TABLE
-from gitplacer.kinds.fields import API_VERSION, Model
+from gitplacer.kinds.fields import API_VERSION, Model, Twice
 from gitplacer.kinds.schema import schema_of
+from gitplacer.model import quantity
 from gitplacer.plaintext import one
 from gitplacer.problems import Problem, meant, nearest
 
@@ -157,9 +158,15 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
             meant(str(found), choices),  # the message names them all
             path=path,
         )
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, Twice):
+        second, first = (*path, *cause.second), document.locate((*path, *cause.first)).line
+        said = f"{_shown(second)}: {cause}, first on line {first}"
+        return document.problem("InvalidValue", said, "remove one of the two", path=second)
     reason = _reason(error)
     between = " " if reason.startswith(("must ", "is ", "has ")) else ": "
-    return document.problem("InvalidValue", f"{_shown(path)}{between}{reason}", path=path)
+    hint = quantity.REMEDY if isinstance(cause, quantity.InvalidQuantity) else ""
+    return document.problem("InvalidValue", f"{_shown(path)}{between}{reason}", hint, path=path)
 
 
 def _is_miscounted(value: Any, error: dict[str, Any]) -> bool:

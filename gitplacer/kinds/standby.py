@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from gitplacer.kinds.capacity import Node
-from gitplacer.kinds.fields import Count, DnsLabel, Folder, Glob, Model, Period, Seconds, first_twice
+from gitplacer.kinds.fields import Count, DnsLabel, Folder, Glob, Model, Period, Seconds, refuse_twice
 
 
 class ManifestFolders(Model):
@@ -71,10 +71,7 @@ class Standby(Model):
             raise ValueError(
                 "mode Delete needs nodes: a cluster that is gone has no snapshot to tell what it would have"
             )
-        names = [node.name for node in self.nodes]
-        twice = first_twice(names)
-        if twice is not None:
-            raise ValueError(f"node {twice} is there twice")
+        refuse_twice("node", [node.name for node in self.nodes], "nodes")
         return self
 
 

@@ -32,6 +32,10 @@ _BINARY = [(1024**i, suffix) for i, suffix in ((6, "Ei"), (5, "Pi"), (4, "Ti"), 
 _DECIMAL = [(1000**i, suffix) for i, suffix in ((6, "E"), (5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k"))]
 
 
+REMEDY = 'quantities look like "500m", "4" or "16Gi"'
+"""What to tell whoever wrote another thing."""
+
+
 class InvalidQuantity(ValueError):
     """The text is no Kubernetes quantity, or is out of range."""
 
