@@ -74,6 +74,16 @@ def test_a_directory_whose_sentinel_became_a_folder_is_somebody_elses() -> None:
     assert "NotOurs" in {problem.code for problem in rejected.value.problems}
 
 
+def test_a_root_that_somebody_removed_is_told_from_one_of_another_fleet() -> None:
+    with pytest.raises(Rejected) as rejected:
+        ran({}, placed=True, without="clusters")
+    (problem,) = rejected.value.problems
+    assert problem.code == "NotOurs" and problem.message == (
+        "nothing of what placements/ says is placed stands below clusters/ of the deployment repo: somebody has removed it"
+    )
+    assert "git revert" in problem.hint
+
+
 @pytest.mark.parametrize("mode", [SYMLINK, SUBMODULE])
 @pytest.mark.parametrize("place", [SENTINEL, "clusters/a/platform/gitplacer.yaml"])
 def test_groups_below_a_sentinel_that_is_no_file_stay_as_they_are(place: str, mode: str) -> None:

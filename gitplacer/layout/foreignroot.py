@@ -7,6 +7,7 @@ would be to write over it, so no pass begins.
 
 from __future__ import annotations
 
+from gitplacer.kinds.record import RECORDS
 from gitplacer.problems import Problem, Rejected
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import SENTINEL
@@ -28,6 +29,10 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
         if unit is not None and unit[0] in snapshot.source.own.clusters and unit not in units.sentinels:
             messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
     if METADATA in deployment and not units.sentinels:
+        if _is_only_recorded(deployment):
+            gone = f"nothing of what {RECORDS}/ says is placed stands below {root} of the deployment repo: somebody has removed it"
+            restore = "bring it back from the history of the branch, with git revert"
+            raise Rejected({*snapshot.problems, Problem(place, "NotOurs", gone, restore)})
         messages.add(
             f"the deployment branch has a {METADATA} and nothing of ours below {root}: another fleet or hydrator writes it"
         )
@@ -35,3 +40,10 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
     hint = f"give gitplacer {own} of its own (spec.deployment of the Fleet)"
     if messages:
         raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
+
+
+def _is_only_recorded(deployment: Tree) -> bool:
+    """Whether a fleet's records are there, and below no root what they speak of: what another fleet wrote stands below its own."""
+    return any(path.startswith(f"{RECORDS}/") for path in deployment) and not any(
+        path.endswith(f"/{SENTINEL}") for path in deployment
+    )

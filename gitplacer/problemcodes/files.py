@@ -16,9 +16,9 @@ CODES: Mapping[str, Code] = {
         "Commit the files themselves.",
     ),
     "CaseTwin": Code(
-        "Two paths differ only in upper and lower case",
-        "Some file systems cannot hold both, so a clone of the repo may silently lack one. Two folders of a unit that differ only so are one "
-        "there; the one in lower case counts.",
+        "Two paths differ only in upper and lower case, or in how letters are composed",
+        "In Unicode the same \u00e9 is one character or two. Some file systems cannot hold both paths, so a clone of the repo may silently lack "
+        "one. Two folders of a unit that differ only so are one there; the one in lower case counts.",
         "Rename one of them.",
     ),
     "OddPath": Code(

@@ -27,7 +27,7 @@ def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterat
     for path, twin in twins.items():
         hint = "rename one: some file systems cannot hold both"
         where = "is in a folder that differs" if twin.endswith("/") else "differs"
-        yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in upper and lower case", hint)
+        yield Problem(Location(path), "CaseTwin", f"{where} from {twin} only in {_apart(path, twin)}", hint)
     for path, entry in tree.entries.items():
         if not entry.is_text and not path.endswith(READ_ENDINGS) and land.unit(path):
             yield Problem(Location(path), "NotAFile", *instead_of_a_file(entry))
@@ -74,6 +74,14 @@ def case_twins(paths: Iterable[str], land: Territory, tenancy: Tenancy) -> dict[
         else:
             first[folded] = path
     return twins
+
+
+def _apart(path: str, twin: str) -> str:
+    """In what a path, or the folder of it that a twin is, differs from it: names that look the same are not to be told apart by case."""
+    same = "/".join(path.split("/")[: twin.rstrip("/").count("/") + 1])
+    if same.casefold() == twin.rstrip("/").casefold():
+        return "upper and lower case"
+    return "how Unicode composes its letters, which cannot be seen"
 
 
 def _folded(path: str) -> str:
