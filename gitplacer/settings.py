@@ -64,13 +64,21 @@ class Settings:
         return Address.parse(url, base_dir=Path("/"), logins=self.credentials)
 
 
+def _here() -> Path:
+    """The current directory. Raises UsageError where somebody has removed it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current directory is not there any more", hint="cd to one that is") from None
+
+
 def settings(
     source: str, *, path: str | None = None, rev: str | None = None, deployment: str | None = None,
     capacity: str | None = None, now: str | None = None, trust_base: str | None = None,
     author: str | None = None, sign_key: str | None = None, credentials: str | None = None,
 ) -> Settings:  # fmt: skip
     """Settings from flags and environment. A signing key is tried. Raises UsageError or GitError."""
-    here = Path.cwd()
+    here = _here()
     deployment = deployment or os.environ.get(DEPLOYMENT_VARIABLE)
     capacity = capacity or os.environ.get(CAPACITY_VARIABLE)
     logins = credentials_in(credentials)
@@ -97,9 +105,9 @@ def _tried(key: SigningKey) -> SigningKey:
 
 
 def credentials_in(file: str | None = None) -> Credentials | None:
-    """The credentials file that a flag or the environment names. Raises GitError or Rejected."""
+    """The credentials file that a flag or the environment names. Raises GitError, UsageError or Rejected."""
     file = file or os.environ.get(CREDENTIALS_VARIABLE)
-    return Credentials.read(Path.cwd() / file) if file else None
+    return Credentials.read(_here() / file) if file else None
 
 
 def _author(text: str) -> Identity:

@@ -363,6 +363,18 @@ def test_source_is_the_current_directory_by_default(
     assert run(capfd, "plan").out.startswith("Place\n  + hello/hello  → my-cluster")
 
 
+def test_a_current_directory_that_is_gone_is_named(
+    capfd: Capture, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for args in (["plan"], ["plan", fleet], ["validate", fleet]):
+        ran = run(capfd, *args)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == "error: the current directory is not there any more\n  hint: cd to one that is\n"
+
+
 # plan
 
 

@@ -340,6 +340,19 @@ def test_a_fault_is_named_and_located(text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("%FOO bar\n---\na: b\n", "a line that begins with % and is no directive of YAML"),
+        ("%YAML 2.0\n---\na: b\n", "a version of YAML that is not read"),
+        ("%YAML 1.1\n%YAML 1.1\n---\na: b\n", "the version of YAML twice"),
+    ],
+)
+def test_a_directive_is_told_by_what_is_wrong_with_it(text: str, said: str) -> None:
+    (fault,) = parse(text.encode()).faults
+    assert (fault.code, fault.message) == ("InvalidYAML", said) and "indentation" not in fault.hint
+
+
+@pytest.mark.parametrize(
     ("data", "fault"),
     [
         (b"a: 1\nb: caf\xe9\n", "2:7 NotUTF8"),

@@ -40,6 +40,13 @@ _PLAIN: tuple[tuple[str, str, str], ...] = (
     ("quoted scalar", "a quoted text that is not closed", "close the quote"),
     ("document indicator", "a quote or bracket is still open where the document ends", "close it"),
     ("expected <document start>", "text after the end of the document", "put `---` between documents"),
+    (
+        "unknown directive name",
+        "a line that begins with % and is no directive of YAML",
+        "remove it, or put it in quotes",
+    ),
+    ("incompatible YAML document", "a version of YAML that is not read", "write %YAML 1.1, or remove the line"),
+    ("duplicate %YAML directive", "the version of YAML twice", "remove one of the two lines"),
     ("undefined tag handle", "an unknown tag", "write the value itself, without the tag"),
     ("expected the node content", "a value is missing here, or starts with a reserved character", "put it in quotes"),
     ("did not find expected node content", "a value is missing here", "write the value, or close the bracket"),
