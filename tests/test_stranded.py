@@ -104,8 +104,12 @@ def test_a_cluster_that_comes_last_for_them_is_one_of_which_it_would_be_told(
     there: list[str], manifest: dict[str, str], said: str
 ) -> None:
     shared = Pass(story(there, manifest).plan().snapshot, {})
-    later = shared.later(shared.groups["x/app"])
-    last = [] if later is None else shared.strands(shared.groups["x/app"], later, shared.books.numbers(["c"])).tolist()
+    later = shared.outlook.later(shared.groups["x/app"])
+    last = (
+        []
+        if later is None
+        else shared.outlook.strands(shared.groups["x/app"], later, shared.books, shared.books.numbers(["c"])).tolist()
+    )
     assert any(last) is bool(said) or "allow.gitplacer.dev" in manifest["workloads/x/app.yaml"]
 
 

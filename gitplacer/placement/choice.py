@@ -547,10 +547,13 @@ class Choice:
 
     def _lined_up(self, group: Group, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
         """Of some clusters those that have a ledger."""
-        line, later = self._liked(policy, names), self._pass.later(group)
+        line, outlook = self._liked(policy, names), self._pass.outlook
+        later = outlook.later(group)
         if later is None:
             return line
-        return Line(line.numbers, line.liked, line.against * 2 + self._pass.strands(group, later, line.numbers))
+        return Line(
+            line.numbers, line.liked, line.against * 2 + outlook.strands(group, later, self._books, line.numbers)
+        )
 
     def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
         """The same for any group that a policy governs."""

@@ -44,18 +44,6 @@ class Idle:
         return slice_key(PodSet("", self.hosts, self.shape, self.hosts), slice_topology)
 
 
-@dataclass(frozen=True)
-class Later:
-    """
-    Pods that a group may have later. `of` is the group where they may not be the same on all clusters, as where one of them, or of its other pods,
-    `has_volumes`; '' elsewhere.
-    """
-
-    idle: tuple[Idle, ...]
-    of: str = ""
-    has_volumes: bool = False
-
-
 def idle_in(facts: Iterable[ObjectFacts], reserve: Reserve) -> tuple[Idle, ...]:
     """All such pods of some objects, those that are alike once; mostly there are none."""
     roles = (role for found in facts for role in found.roles if role.idles(reserve))

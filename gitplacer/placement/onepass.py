@@ -43,12 +43,12 @@ from gitplacer.placement.eligibility import (
     without_domain,
 )
 from gitplacer.placement.holds import held, kept
-from gitplacer.placement.idle import Idle, Later, Offers, idle_in, in_vain
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.lent import lent
-from gitplacer.placement.nodes import Columns, Indexes, Mask, Nodes
+from gitplacer.placement.nodes import Columns
 from gitplacer.placement.nomination import Nominations
+from gitplacer.placement.outlook import Outlook
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
@@ -147,6 +147,7 @@ class Pass:
         known = {**self.orphans, **{group_id: r for group_id, r in self.records.items() if r is not None}}
         self.rosters = Rosters(snapshot, known, self.held, self.counts, self.roles, self.overlaps)
         self.gangs = self.rosters.written
+        self.outlook = Outlook(snapshot, self.rosters)
         self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.silent = silent_clusters(snapshot)
         gone = self.orphans.keys() - self.kept.keys()  # their records go in this pass, and what they remember
@@ -164,12 +165,6 @@ class Pass:
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
-        self._later: dict[str, Later | None] = {}
-        self._could_run: dict[str, Mask] = {}
-        self._numbers_alike: dict[int, Indexes] = {}
-        self._in_vain: dict[tuple[str, Idle], Finding | None] = {}
-        self._nodes: dict[str, Nodes] = {}
-        """Those of clusters whose ledgers nobody has opened."""
         self._asked: dict[tuple[str, Sort], Asked] = {}
         self._having: dict[tuple[str, int], frozenset[str]] = {}
         self._same_clusters: dict[frozenset[str], frozenset[str]] = {}
@@ -228,6 +223,11 @@ class Pass:
         """The lowest priority of a group that others may send away; nobody's is lower where there is none."""
         found = (g.priority for g in self.groups.values() if g.policy is not None and g.policy.spec.preemptible)
         return min(found, default=math.inf)
+
+    @property
+    def opened(self) -> Books | None:
+        """The books, if anybody has asked for them."""
+        return self.books if "books" in self.__dict__ else None
 
     @cached_property
     def books(self) -> Books:
@@ -673,72 +673,6 @@ class Pass:
             packed = isinstance(pack(room, gang, scale_up=scale_up), Packing)
             self._exceeds[key] = not packed and has_room(room, gang, scale_up=scale_up) is False
         return self._exceeds[key]
-
-    def later(self, group: Group) -> Later | None:
-        """Pods that a group may have later and asks no room for, as it is written; None where there are none, as with most."""
-        if group.id not in self._later:
-            facts = [] if group.unit == PLATFORM else [member.facts for member in group.members]
-            idle, variants = idle_in(facts, group.reserves[0]), self.snapshot.variants
-            bound = any(role.named.claims for found in facts if idle for role in found.roles)
-            own = idle and (bound or variants.concerned(group) or variants.alone(group))
-            self._later[group.id] = Later(idle, group.id if own else "", has_volumes=bound) if idle else None
-        return self._later[group.id]
-
-    def strands(self, group: Group, later: Later, numbers: Indexes) -> Mask:
-        """On which of some clusters, by their number in the books, some pods that a group may have later could never run."""
-        if not later.of:
-            return ~self._offers.could_run_all(later.idle)[numbers]
-        if group.id not in self._could_run:
-            self._could_run[group.id] = self._could_run_of(group, later)
-        return ~self._could_run[group.id][numbers]
-
-    def _could_run_of(self, group: Group, later: Later) -> Mask:
-        """By number, the clusters that could run all that a group may have later there. What it is on clusters that are alike is looked at once."""
-        names, variants, offers = self.books.names, self.snapshot.variants, self._offers
-        found = offers.could_run_all(later.idle).copy()
-        for likeness in variants.concerned(group).intersection(self.rosters.alike):
-            alike: Indexes = self._of_likeness(likeness)
-            if len(alike):
-                found[alike] = offers.could_run_all(self._idle_on(group, names[alike[0]]))[alike]
-        binding = (n for n in names if self.snapshot.profiles[n].binds_volumes) if later.has_volumes else ()
-        for number in self.books.numbers({*variants.alone(group), *binding}).tolist():
-            found[number] = offers.could_run_all(self._idle_on(group, names[number]))[number]
-        return found
-
-    def _of_likeness(self, likeness: int) -> Indexes:
-        """The clusters, by number, that have something in common."""
-        if likeness not in self._numbers_alike:
-            self._numbers_alike[likeness] = self.books.numbers(self.rosters.alike[likeness])
-        return self._numbers_alike[likeness]
-
-    @cached_property
-    def _offers(self) -> Offers:
-        names, s = self.books.names, self.snapshot
-        nodes, known = [self.books[name].nodes for name in names], [not s.capacity[name].coarse for name in names]
-        return Offers(nodes, [s.profiles[name].slice_topology for name in names], known)
-
-    def in_vain(self, name: str, idle: Idle) -> Finding | None:
-        """Why some pods could never run on a cluster; None where they could, or nobody knows its nodes one by one."""
-        nodes = self._nodes_of(name)
-        if nodes is None or self.snapshot.capacity[name].coarse:
-            return None
-        key = name, idle
-        if key not in self._in_vain:
-            self._in_vain[key] = in_vain(nodes, idle, self.snapshot.profiles[name].slice_topology)
-        return self._in_vain[key]
-
-    def _idle_on(self, group: Group, name: str) -> tuple[Idle, ...]:
-        facts = (self.snapshot.variants.facts_there(member, self.clusters[name]) for member in group.members)
-        return idle_in(facts, group.reserves[0])
-
-    def _nodes_of(self, name: str) -> Nodes | None:
-        if "books" in self.__dict__:
-            return self.books[name].nodes if name in self.books else None
-        cluster, capacity = self.clusters.get(name), self.snapshot.capacity.get(name)
-        if name not in self._nodes and cluster is not None and capacity is not None:
-            columns = Columns.of((capacity,), (cluster,), ())
-            self._nodes[name] = Nodes(cluster, capacity, columns, self.snapshot.now)
-        return self._nodes.get(name)
 
     def accepts_tight(self, policy: PlacementPolicy, cluster: str) -> bool:
         """Whether a fit that takes luck is good enough there, if it costs nobody else his certainty."""

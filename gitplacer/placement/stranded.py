@@ -32,7 +32,12 @@ def stranded(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Stranded]:
     """Those of all groups after some decisions, as they are written: not of who is held as he is deployed, nor of who has pods on several clusters."""
     for decision in decisions:
         group = shared.groups.get(decision.group)
-        if group is not None and decision.after and shared.later(group) is not None and _runs_as_written(decision):
+        if (
+            group is not None
+            and decision.after
+            and shared.outlook.later(group) is not None
+            and _runs_as_written(decision)
+        ):
             for name in decision.after:
                 if name in shared.clusters and not _leaves(decision, name):
                     yield from _on(shared, group, decision, name)
@@ -53,7 +58,7 @@ def _on(shared: Pass, group: Group, decision: Decision, name: str) -> Iterator[S
         facts = shared.snapshot.variants.facts_there(member, shared.clusters[name], decision.counts_on(name))
         for role in facts.roles:
             if role.idles(group.reserves[0]):
-                found = shared.in_vain(name, Idle(role.shape, role.slice_size))
+                found = shared.outlook.in_vain(name, Idle(role.shape, role.slice_size), shared.opened)
                 if found is not None:
                     yield Stranded(
                         group=group.id, member=member, role=role.name, cluster=name, hosts=role.slice_size,
