@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from gitplacer.documents import Cursor
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.rules.rayjob import selects_cluster
+from gitplacer.workloads.rayjobspec import RELEASING
 
 _ORDER = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
 """From little to much: a later one includes the earlier."""
@@ -22,7 +23,6 @@ POLICIES = (*_ORDER, "DeleteNone")
 
 _STATUSES = {"jobStatus": ("SUCCEEDED", "FAILED"), "jobDeploymentStatus": ("Failed",)}
 _LEGACY = {"onSuccess": "succeeded", "onFailure": "failed"}
-_DELETE_CLUSTER = ("DeleteCluster", "DeleteSelf")
 _ON_ITS_OWN = ("DeleteWorkers", "DeleteCluster")
 """What can be done to a Ray cluster of the job's own only."""
 
@@ -162,7 +162,7 @@ def seconds_kept(manifest: RayManifest) -> int | None:
     found = _strategy(manifest)
     waits: dict[str, int] = {}
     for outcome, policy, seconds in _said(found) if found is not None else ():
-        if policy in _DELETE_CLUSTER:
+        if policy in RELEASING:
             waits[outcome] = min(seconds, waits.get(outcome, seconds))
     return max(waits.values()) if len(waits) == len(_LEGACY) else None
 
