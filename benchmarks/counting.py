@@ -64,22 +64,6 @@ spec:
 """
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
-_MAY_USE = "which clusters a tenant may use is asked of each cluster, once for each tenant"
-ALLOWED = {
-    "grouping.py Group.wished_cluster": _MAY_USE,
-    "kinds/fleet.py Cluster.": _MAY_USE,
-    "kinds/policy.py PlacementPolicy.name": _MAY_USE,
-    "kinds/selectors.py": _MAY_USE,
-    "kinds/tenant.py Tenant.name": _MAY_USE,
-    "model/labels.py Requirement.": _MAY_USE,
-    "placement/eligibility.py may_not_stay": _MAY_USE,
-    "placement/eligibility.py not_the_tenants": _MAY_USE,
-    "placement/onepass.py Pass._where_none": _MAY_USE,
-    "placement/onepass.py Pass.may_not_": _MAY_USE,
-    "policies/allowing.py not_selected": _MAY_USE,
-}
-"""What is known to grow faster, by how names begin, and why. All of it together must not show in the whole pass. Shorten it where you can."""
-
 Counts = Counter[str]
 """Operations by function: its place in the package, and its name."""
 
@@ -234,13 +218,13 @@ def counted_at(size: Size, copies: Sequence[int] = COPIES, traits: Iterable[str]
     return found
 
 
-def too_fast(counts: Sequence[Counts], allowed: Iterable[str] = ALLOWED) -> list[Finding]:
+def too_fast(counts: Sequence[Counts]) -> list[Finding]:
     """What more than doubles with the fleet, from the first size to the last; the worst first."""
-    known, whole = tuple(allowed), tuple(sum(found.values()) for found in counts)
+    whole = tuple(sum(found.values()) for found in counts)
     findings = [Finding("everything", whole)] if _bends(whole) else []
     for name in sorted(counts[-1], key=lambda name: -counts[-1][name]):
         numbers = tuple(found[name] for found in counts)
-        if numbers[-1] >= SHARE * whole[-1] and _bends(numbers) and not name.startswith(known):
+        if numbers[-1] >= SHARE * whole[-1] and _bends(numbers):
             findings.append(Finding(name, numbers))
     return findings
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitplacer.kinds.fleet import Cluster
+from gitplacer.kinds.selectors import ClusterSelector
+from gitplacer.policies.selecting import Selecting
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
@@ -61,6 +68,47 @@ def test_clusters_are_chosen_by_own_and_derived_labels_and_by_name(clusters: str
     chosen = policy("p", f"select: {{}}\nclusters: {clusters}\nplacement: {{copies: All}}")
     story = Story.of(*BOTH, chosen, rayservice("x", "api"), capacity=ROOM)
     assert " ".join(decisions(story.run())["x/api"].after) == eligible
+
+
+_KEYS = st.sampled_from(["tier", "team", "topology.kubernetes.io/region", "gitplacer.dev/provider"])
+_VALUES = st.sampled_from(["", "red", "blue", "aws"])
+_CLUSTERS = st.fixed_dictionaries({"labels": st.dictionaries(_KEYS, _VALUES)}, optional={"region": _VALUES})
+_CONDITIONS = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "key": _KEYS,
+            "operator": st.sampled_from(["In", "NotIn"]),
+            "values": st.lists(_VALUES, min_size=1, max_size=3),
+        }
+    ),
+    st.fixed_dictionaries({"key": _KEYS, "operator": st.sampled_from(["Exists", "DoesNotExist"])}),
+)
+_SELECTORS = st.fixed_dictionaries(
+    {},
+    optional={
+        "names": st.lists(st.sampled_from(["a0", "a1", "a2", "nobody"])),
+        "matchLabels": st.dictionaries(_KEYS, _VALUES),
+        "matchExpressions": st.lists(_CONDITIONS),
+    },
+)
+
+
+@given(st.lists(_CLUSTERS, max_size=5), st.lists(_SELECTORS, min_size=1, max_size=4))
+def test_who_is_selected_is_told_at_once_as_it_is_of_each_cluster(
+    drawn: list[dict[str, Any]], selectors: list[dict[str, Any]]
+) -> None:
+    clusters = [
+        Cluster.model_validate({
+            "apiVersion": "gitplacer.dev/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": f"a{number}", "labels": each["labels"]},
+            "spec": {"region": each["region"]} if each.get("region") else {},
+        })
+        for number, each in enumerate(drawn)
+    ]  # fmt: skip
+    selecting = Selecting(clusters)
+    for text in selectors:
+        selector = ClusterSelector.model_validate(text)
+        assert selecting.selected(selector) == {one.name for one in clusters if selector.unmet(one.labels()) is None}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
+from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.bystander import Bystander, Holding, Seated
 from gitplacer.model.counts import AS_WRITTEN, Counts
@@ -61,6 +62,7 @@ from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
 from gitplacer.policies.allowing import closed, preference
+from gitplacer.policies.selecting import Selecting
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.relocation.guards import Tally, frozen_until, held_removals
 from gitplacer.relocation.memory import left_over
@@ -72,6 +74,7 @@ from gitplacer.variants import AS_USUAL, Sort
 
 NOBODY_RESTS: Mapping[str, Decision] = MappingProxyType({})
 _NOBODY: Mapping[str, Bystander] = MappingProxyType({})
+_ANY = ClusterSelector()
 
 
 class Names(tuple[str, ...]):
@@ -162,6 +165,7 @@ class Pass:
         self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int] = {}
         self._rules: dict[tuple[str, str | None, str], tuple[Rule, ...]] = {}
+        self._domains: dict[str, Mapping[str, str]] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
@@ -172,7 +176,7 @@ class Pass:
         self._watching: dict[tuple[str, ...], frozenset[str]] = {}
         self._same_asked: dict[Asked, Asked] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
-        self._may_enter: dict[tuple[tuple[object, ...], frozenset[str], str | None], tuple[str, ...]] = {}
+        self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._same_names: dict[Names, Names] = {}
         """Equal ones are one object: thousands of names are compared for each tenant, and not for each group."""
         self._open: dict[tuple[object, ...], frozenset[str]] = {}
@@ -519,32 +523,39 @@ class Pass:
             return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
         admission = group.policy.spec.placement.admission if group.policy is not None else "Gang"
         # Policies, tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
-        parts: tuple[tuple[object, ...], ...] = (
-            ("policy", policy.name),
-            ("tenant", group.tenant.name if group.tenant is not None else ""),
-            ("open", group.unit, admission, custom_apis(group)),
-        )
+        of_unit = group.unit, admission, custom_apis(group)
         serving, wished = self._serving(group), group.wished_cluster
-        known = self._may_enter.get((parts, serving, wished))
+        key = policy.name, group.tenant.name if group.tenant is not None else "", of_unit, serving, wished
+        known = self._may_enter.get(key)
         if known is None:
-            against: tuple[Callable[[Cluster], Finding | None], ...] = (
-                partial(not_the_policys, policy),
-                partial(not_the_tenants, group),
-                partial(self._takes_nothing_new, group),
+            found = serving.intersection(
+                self._where_none(("policy", policy.name), partial(not_the_policys, policy), policy.spec.clusters),
+                self._where_none(("open", *of_unit), partial(self._takes_nothing_new, group)),
+                self._allowed(group),
             )
-            found = serving.intersection(*map(self._where_none, parts, against))
             if wished is not None:
                 found &= {wished}
             names = Names(sorted(found, key=self._places.__getitem__))
-            known = self._may_enter[parts, serving, wished] = self._same_names.setdefault(names, names)
+            known = self._may_enter[key] = self._same_names.setdefault(names, names)
         return known
 
-    def _where_none(self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None]) -> frozenset[str]:
-        """The clusters against which there is nothing; `key` is all of a group that this depends on."""
+    @cached_property
+    def _selecting(self) -> Selecting:
+        return Selecting(self.clusters.values())
+
+    def _where_none(
+        self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None], selector: ClusterSelector = _ANY
+    ) -> frozenset[str]:
+        """The clusters that are selected and against which there is nothing; `key` is all of a group that this depends on."""
         if key not in self._open:
-            found = frozenset(name for name, cluster in self.clusters.items() if against(cluster) is None)
+            selected = self._selecting.selected(selector)
+            found = frozenset(name for name in selected if against(self.clusters[name]) is None)
             self._open[key] = self._same_clusters.setdefault(found, found)
         return self._open[key]
+
+    def _allowed(self, group: Group) -> frozenset[str]:
+        """The clusters that the tenant of a group may use."""
+        return self._selecting.selected(group.tenant.spec.clusters if group.tenant is not None else _ANY)
 
     def _serving(self, group: Group) -> frozenset[str]:
         """The clusters that have what a group asks of them besides room; of clusters that are alike it asks the same."""
@@ -650,20 +661,26 @@ class Pass:
             return ()
         key = (policy.name, group.wished_cluster, group.tenant.name if group.tenant is not None else "")
         if key not in self._rules:
-            labels = {name: cluster.labels() for name, cluster in self.clusters.items()}
             open_ = [
                 name
-                for name, cluster in self.clusters.items()
-                if cluster.spec.state == "Active"
+                for name in self._selecting.selected(policy.spec.clusters) & self._allowed(group)
+                if self.clusters[name].spec.state == "Active"
                 and name not in self.silent
-                and self.may_not_stay(group, policy, cluster) is None
+                and self.may_not_stay(group, policy, self.clusters[name]) is None
             ]
             rules = []
             for spread in spreads:
-                domains = {name: has[spread.topology_key] for name, has in labels.items() if spread.topology_key in has}
+                domains = self._domains_of(spread.topology_key)
                 rules.append(Rule(spread, domains, frozenset(domains[name] for name in open_ if name in domains)))
             self._rules[key] = tuple(rules)
         return self._rules[key]
+
+    def _domains_of(self, topology_key: str) -> Mapping[str, str]:
+        """By name, the value that clusters have of a label."""
+        if topology_key not in self._domains:
+            labels = ((name, cluster.labels().get(topology_key)) for name, cluster in self.clusters.items())
+            self._domains[topology_key] = {name: value for name, value in labels if value is not None}
+        return self._domains[topology_key]
 
     def exceeds(self, gang: Gang, ledger: Ledger, cluster: str, scale_up: bool) -> bool:
         """Whether it is proved that a gang would not fit a cluster that runs nothing."""
