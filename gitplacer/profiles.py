@@ -136,8 +136,17 @@ class ClusterProfile:
         return Operator(self.kuberay.zero_downtime is not False, gates.get("RayServiceIncrementalUpgrade"))
 
     def has(self, identity: Identity) -> bool:
-        """Whether somebody said that an object is there without being in the source."""
-        return identity in self.present
+        """Whether somebody said that an object is there without being in the source, as one of what is `present` or as a class."""
+        return identity in self.present or identity in self._classes
+
+    @cached_property
+    def _classes(self) -> frozenset[Identity]:
+        """The classes that a snapshot or somebody tells of by themselves, and not among what is `present`."""
+        named = (
+            ("storage.k8s.io", "StorageClass", (each.name for each in self.storage_classes)),
+            (priorityclasses.API_GROUP, priorityclasses.KIND, (each.name for each in self.priority_classes or ())),
+        )
+        return frozenset(Identity(group, kind, "", name) for group, kind, names in named for name in names)
 
     def watches(self, namespace: str) -> bool:
         """Whether its KubeRay looks at a namespace. An operator that was told none looks at all."""

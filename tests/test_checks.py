@@ -110,6 +110,30 @@ def test_a_class_of_priority_or_storage_is_looked_for_without_a_namespace() -> N
     assert told(Story.of(*BOTH, ANYWHERE, files, classes, capacity=ROOM), "MissingReference") == []
 
 
+CLASSES = "storageClasses: [{name: fast}]\npriorityClasses: [{name: urgent, value: 1}]\n"
+
+
+@pytest.mark.parametrize(
+    ("b", "more", "missed"),
+    [
+        (cluster("b"), CLASSES, 0),  # snapshots of both tell of the classes
+        (cluster("b", profile=f"{{{', '.join(CLASSES.splitlines())}}}"), "", 0),  # somebody wrote those of b down
+        (cluster("b"), "", 2),
+    ],
+)
+def test_a_class_that_a_snapshot_or_a_profile_tells_of_is_not_missed(b: dict[str, str], more: str, missed: int) -> None:
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: fast, accessModes: [ReadWriteMany]}\n"
+    text = pod("p", "")["workloads/x/p.yaml"] + (
+        "  priorityClassName: urgent\n  volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]\n"
+    )
+    room = {**snapshot("a", "n1 64 256Gi", more=CLASSES), **snapshot("b", "n1 64 256Gi", more=more)}
+    files = {"workloads/x/p.yaml": text, "workloads/x/claim.yaml": claim}
+    messages = [
+        message for _, _, message in told(Story.of(cluster("a"), b, ANYWHERE, files, capacity=room), "MissingReference")
+    ]
+    assert [message.partition(", and ")[2] for message in messages] == ["b is not known to have it"] * missed
+
+
 def test_a_service_that_kuberay_makes_is_not_missed() -> None:
     redis = rayservice("x", "app")["workloads/x/app.yaml"]
     job = rayjob("x", "train")["workloads/x/train.yaml"].replace(
