@@ -2,9 +2,9 @@
 What the source brings to clusters that changes what their API servers do to pods, besides the pods themselves.
 
 A LimitRange, a ResourceQuota or a PriorityClass may be deployed beside the apps that meet it, and no snapshot tells of it before it is
-there. So it counts where it may come: what is promised room holds when it has come. The first two go with their group, and so count on each
-cluster that the group's policy takes; which of them gets it is not waited for, because others of the namespace are placed at the same time.
-What counts is the object as overrides make it there.
+there. So it counts where it may come: what is promised room holds when it has come. It goes with its group, and so counts on each
+cluster that the group's policy takes; which of them gets it is not waited for, because others are placed at the same time. What counts of
+the first two is the object as overrides make it there.
 """
 
 from __future__ import annotations
@@ -28,12 +28,18 @@ from gitplacer.workloads.limitranges import LimitItem
 from gitplacer.workloads.priorityclasses import PriorityClass
 from gitplacer.workloads.quotas import Quota
 
+_PRIORITY_CLASS = priorityclasses.API_GROUP, priorityclasses.KIND
+
 
 def coming(source: Source, groups: Iterable[Group]) -> Callable[[Cluster], Coming]:
     """What comes to each cluster of a source whose objects are in these groups."""
-    key = priorityclasses.API_GROUP, priorityclasses.KIND
-    classes = tuple(priorityclasses.read(i.document.cursor()) for i in source.objects if i.identity[:2] == key)
-    rules = _of_namespaces(groups)
+    rules = _placed(groups)
+    classes = {
+        name: tuple(
+            priorityclasses.read(item.document.cursor()) for item in own if item.identity[:2] == _PRIORITY_CLASS
+        )
+        for name, (_, own) in rules.items()
+    }
     overridden = _AsOverridden(source, [item for _, own in rules.values() for item in own])
     known: dict[tuple[object, ...], Coming] = {}
 
@@ -42,7 +48,8 @@ def coming(source: Source, groups: Iterable[Group]) -> Callable[[Cluster], Comin
         items = [item for name in names for item in rules[name][1]]
         key = names, overridden.sort(items, cluster)
         if key not in known:
-            known[key] = _together(classes, [(item.identity, overridden.facts(item, cluster)) for item in items])
+            coming_there = tuple(each for name in names for each in classes[name])
+            known[key] = _together(coming_there, [(item.identity, overridden.facts(item, cluster)) for item in items])
         return known[key]
 
     return on
@@ -82,14 +89,18 @@ def _takes(policy: PlacementPolicy, cluster: Cluster) -> bool:
     return not_selected(policy, cluster) is None and not_liked(policy, cluster) is None
 
 
-def _of_namespaces(groups: Iterable[Group]) -> dict[str, tuple[PlacementPolicy, list[SourceObject]]]:
-    """The LimitRanges and ResourceQuotas that are placed, by the policy by which they are."""
+def _placed(groups: Iterable[Group]) -> dict[str, tuple[PlacementPolicy, list[SourceObject]]]:
+    """What counts of all that is placed, by the policy by which it is."""
     found: dict[str, tuple[PlacementPolicy, list[SourceObject]]] = {}
     for group in groups:
-        own = [item for item in group.members if item.facts.limits or item.facts.quota is not None]
+        own = [item for item in group.members if _counts(item)]
         if own and group.policy is not None:
             found.setdefault(group.policy.name, (group.policy, []))[1].extend(own)
     return found
+
+
+def _counts(item: SourceObject) -> bool:
+    return bool(item.facts.limits) or item.facts.quota is not None or item.identity[:2] == _PRIORITY_CLASS
 
 
 def _together(classes: tuple[PriorityClass, ...], items: Iterable[tuple[Identity, ObjectFacts]]) -> Coming:

@@ -802,6 +802,35 @@ def test_a_pod_that_says_its_priority_goes_where_its_class_gives_it(told: str, m
     assert verdicts(done, "web/first").get("a", "") == words
 
 
+@pytest.mark.parametrize(
+    ("placed", "taints", "words"),
+    [
+        ("select: {}", "[]", ""),
+        ("select: {}\nclusters: {names: [b]}", "[]", "there is no PriorityClass high"),
+        ("select: {}\nplacement: {type: Ordered, order: [{names: [b]}]}", "[]", "there is no PriorityClass high"),
+        ("select: {}", "[{key: reserved}]", "there is no PriorityClass high"),
+        ("select: {}\ntolerations: [{operator: Exists}]", "[{key: reserved}]", ""),
+        ("select: {kinds: [ConfigMap]}", "[]", "there is no PriorityClass high"),  # nobody places it
+    ],
+)
+def test_a_priority_class_is_on_its_way_where_the_policy_of_its_group_takes_it(
+    placed: str, taints: str, words: str
+) -> None:
+    """`taints` are those of cluster a."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: first}\nspec:\n  containers: [{name: a, image: a}]\n"
+    files = {
+        "workloads/web/pod.yaml": pod + "  priorityClassName: high\n",
+        "platform/classes/high.yaml": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7\n",
+    }
+    story = Story.of(
+        cluster("a", taints=taints), cluster("b"), policy("classes", f"{placed}\nprecedence: 1".replace("select: {}", "select: {paths: ['platform/**']}")),
+        policy("web", "select: {namespaces: [web]}\ntolerations: [{operator: Exists}]\nplacement: {type: Ordered, order: [{names: [a]}, {names: [b]}]}"),
+        files,
+        capacity={name: text for each in "ab" for name, text in snapshot(each, ROOMY, more="priorityClasses: []\n").items()},
+    )  # fmt: skip
+    assert verdicts(story.run(), "web/first").get("a", "") == words
+
+
 def test_a_feature_gate_that_is_off_keeps_an_app_away() -> None:
     secret = edited(
         rayservice("web", "api"), "  rayClusterConfig:\n", "  rayClusterConfig:\n    tlsOptions: {enabled: true}\n"
