@@ -291,6 +291,38 @@ def test_a_job_moves_only_through_nowhere_and_only_when_two_snapshots_show_it_go
     assert states(story, JOB) == {"b": "Placed"}
 
 
+@pytest.mark.parametrize("looks_again", [False, True])
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("Lost", "and may run on a still: a is lost, or gone from the fleet"),
+        ("Draining", "now that it is gone from a: a is draining"),
+    ],
+)
+def test_a_job_is_said_to_be_gone_only_where_that_was_seen(state: str, said: str, looks_again: bool) -> None:
+    """It leaves a cluster that drains, which is then lost or tells that it is gone; the cluster that it was to go to may not do by then."""
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    story.source |= cluster("a", state=state)
+    for _ in range(2):
+        later(story, minutes=1)
+        if looks_again:
+            story.source |= cluster("b", state="Draining") | cluster("c")
+            seen(story, "c")
+        if state != "Lost":
+            seen(story, "a")
+        arrived = story.run()
+        if story.files():
+            break
+    name = "c" if looks_again else "b"
+    assert story.files() == [f"clusters/{name}/workloads/jobs/train/train.yaml"]
+    text = arrived.steps[0].message
+    assert text.partition("\n\n")[2].startswith(f"Comes to {name}, {said}")
+    code = "ClusterLost" if state == "Lost" else "ClusterDraining"
+    assert f"Gitplacer-Reason: {code}\n" in text
+
+
 def test_the_room_of_a_job_between_two_clusters_is_sold_to_nobody() -> None:
     story = two("{runningJobs: Restart}", rayjob("jobs", "train", workers=4))
     story.source |= cluster("a", state="Draining")

@@ -146,7 +146,10 @@ def _step(decision: Decision) -> str:
             return f"leaves {come}, where it did not become ready, and stays on {gone}"
         case Phase.LEAVE:
             return f"leaves {gone} before it comes to {come}"
-    return f"comes to {few(sorted(set(decision.files_after) - set(decision.files_before)))}, now that it is gone from {gone}"
+    arrives = f"comes to {few(sorted(set(decision.files_after) - set(decision.files_before)))}"
+    if move is not None and move.gone_at is None:  # nobody was asked, because what it leaves is lost
+        return f"{arrives}, and may run on {gone} still"
+    return f"{arrives}, now that it is gone from {gone}"
 
 
 def sentence(decision: Decision, view: PlanView) -> str:

@@ -86,7 +86,8 @@ class Crossing:
             kept = Finding(code=Reason.KEPT)
             return self._ways.decision(leaving, action=Action.KEEP, after=after, finding=kept)
         self._ways.leave(leaving.group, set(leaving.before) - set(after))
-        finding = Finding(code=move.reason, subject=", ".join(move.sources))
+        reason = _arrival(move) if phase is Phase.ARRIVE else move.reason
+        finding = Finding(code=reason, subject=", ".join(move.sources))
         return self._ways.decision(leaving, action=Action.RELOCATE, after=after, finding=finding, phase=phase)
 
     def _arrive_elsewhere(self, leaving: Leaving, move: Move) -> Decision:
@@ -95,8 +96,8 @@ class Crossing:
         after = tuple(sorted({*(set(kept) - set(move.sources)), *chosen}))
         if chosen:
             return self._ways.decision(
-                leaving, action=Action.RELOCATE, after=after, finding=Finding(code=move.reason), reasons=chosen,
-                phase=Phase.ARRIVE,
+                leaving, action=Action.RELOCATE, after=after,
+                finding=Finding(code=_arrival(move), subject=", ".join(move.sources)), reasons=chosen, phase=Phase.ARRIVE,
             )  # fmt: skip
         nowhere = Finding(code=Reason.NO_CLUSTER_FITS)
         decision = self._ways.decision(leaving, action=Action.WAIT, after=after, finding=nowhere)
@@ -181,6 +182,11 @@ class Crossing:
 def _doing(move: Move) -> str:
     """What a relocation waits for: `<strategy> <from> <to>`, names with commas between."""
     return f"{move.strategy}; {','.join(move.sources)}; {','.join(move.targets)}"
+
+
+def _arrival(move: Move) -> Reason:
+    """Why a group comes now: what made it leave, or that nobody can be asked any more whether it is gone."""
+    return Reason.CLUSTER_LOST if move.gone_at is None else move.reason
 
 
 def _asks(policy: PlacementPolicy, move: Move) -> bool:
