@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from gitplacer.settings import UsageError, settings
 from tests import make_history
 from tests.commands import run
 from tests.gitservers import git
-from tests.stories import policy, rayjob, rayservice
+from tests.stories import cluster, policy, rayjob, rayservice, snapshot
 from tests.test_reconcile import Fleet, made, quiet
 
 
@@ -82,6 +83,23 @@ def test_a_group_that_waits_says_so(tmp_path: Path) -> None:
     (event,) = history(fleet, "jobs/huge")
     assert (event.what, event.after) == ("Waits", ())
     assert event.said
+
+
+def test_a_group_between_two_clusters_is_on_neither(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    fleet = made(tmp_path)
+    fleet.reconcile(5)
+    rule = policy("anywhere", "select: {}\nrelocation: {strategy: RemoveFirst}")
+    fleet.commit(rule | cluster("a", state="Draining"), "drain a")
+    fleet.reconcile(6)
+    assert run(capfd, "history", "prod/api", "--deployment", fleet.deployment, fleet.source).out.splitlines()[-1] == (
+        "prod/api is nowhere; `gitplacer explain prod/api` says why"
+    )
+    for minute in (7, 8):
+        at = datetime(2026, 1, 2, 3, minute, tzinfo=UTC)
+        shown = snapshot("a", "n1 8 32Gi", at=at, more="applied: {workloads: 2}\n")
+        fleet.commit({f"capacity/{name}": text for name, text in shown.items()})
+        fleet.reconcile(minute)
+    assert short(history(fleet, "prod/api")) == ["03:05 Placed - a", "03:06 Relocated a -", "03:08 Relocated - b"]
 
 
 def test_the_table_can_be_read_whatever_people_write(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

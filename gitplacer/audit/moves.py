@@ -266,8 +266,12 @@ class _Walk:
 
 
 def _clusters(record: PlacementRecord | None) -> tuple[str, ...]:
-    """Where a group has files, or will have them when a cluster wakes."""
-    return tuple(sorted(e.name for e in record.clusters if e.state != "Removing")) if record is not None else ()
+    """Where a group has files, or will have them when a cluster wakes. Between two clusters it has them on neither."""
+    if record is None:
+        return ()
+    between = record.move is not None and record.move.strategy == "RemoveFirst"
+    without = ("Adding", "Removing") if between else ("Removing",)
+    return tuple(sorted(entry.name for entry in record.clusters if entry.state not in without))
 
 
 def consists_of(record: PlacementRecord) -> set[Identity]:
