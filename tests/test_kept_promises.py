@@ -140,6 +140,22 @@ def test_a_move_is_a_new_promise(tmp_path: Path) -> None:
     assert [p.cluster for p in later] == ["b"]
 
 
+def test_a_group_between_two_clusters_was_promised_nothing_there_yet(tmp_path: Path) -> None:
+    fleet = made(tmp_path)
+    fleet.reconcile(5)
+    rule = policy("anywhere", "select: {}\nrelocation: {strategy: RemoveFirst}")
+    fleet.commit(rule | cluster("a", state="Draining"))
+    fleet.reconcile(6)
+    chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-02T03:35:00Z")
+    assert [p.cluster for p in promises_of(chosen, WITHIN, None, quiet)] == ["a"]
+    for minute in (7, 8):
+        shown = snapshot("a", "n1 8 32Gi", at=START + timedelta(minutes=minute - 5), more="applied: {workloads: 2}\n")
+        fleet.commit({f"capacity/{name}": text for name, text in shown.items()})
+        fleet.reconcile(minute)
+    found = promises_of(chosen, WITHIN, None, quiet)
+    assert [(p.cluster, p.at.minute, str(p.why)) for p in found] == [("a", 5, "Left"), ("b", 8, "NotObserved")]
+
+
 def status(capfd: pytest.CaptureFixture[str], fleet: Fleet, *args: str) -> tuple[int, str, str]:
     now = ("--now", "2026-01-02T03:35:00Z")
     done = run(capfd, "status", *args, "--deployment", fleet.deployment, *now, fleet.source)

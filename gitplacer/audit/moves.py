@@ -20,7 +20,7 @@ from gitplacer.explain import NoSuchGroup, rfc3339
 from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kept import read_records
-from gitplacer.kinds.record import BETWEEN, RECORDS, PlacementRecord
+from gitplacer.kinds.record import BETWEEN, RECORDS, PlacementRecord, RecordCluster
 from gitplacer.model.byhand import RevertedMove
 from gitplacer.model.happening import Event, Happening
 from gitplacer.model.workload import Identity
@@ -266,12 +266,15 @@ class _Walk:
 
 
 def _clusters(record: PlacementRecord | None) -> tuple[str, ...]:
-    """Where a group has files, or will have them when a cluster wakes. Between two clusters it has them on neither."""
-    if record is None:
-        return ()
-    between = record.move is not None and record.move.strategy == "RemoveFirst"
-    without = ("Adding", "Removing") if between else ("Removing",)
-    return tuple(sorted(entry.name for entry in record.clusters if entry.state not in without))
+    """Where a group is, or will be when a cluster wakes."""
+    return tuple(sorted(entry.name for entry in placed_on(record))) if record is not None else ()
+
+
+def placed_on(record: PlacementRecord) -> tuple[RecordCluster, ...]:
+    """The clusters that have a group, or will when they wake. What moves by RemoveFirst is between two, and on neither."""
+    is_between = record.move is not None and record.move.strategy == "RemoveFirst"
+    without = ("Adding", "Removing") if is_between else ("Removing",)
+    return tuple(entry for entry in record.clusters if entry.state not in without)
 
 
 def consists_of(record: PlacementRecord) -> set[Identity]:

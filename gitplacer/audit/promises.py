@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitplacer.audit.moves import consists_of
+from gitplacer.audit.moves import consists_of, placed_on
 from gitplacer.audit.repos import need_whole, read_past
 from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Repository
@@ -205,8 +205,8 @@ def _entries(group: str, record: PlacementRecord, commit: str) -> dict[tuple[str
             group=group, cluster=entry.name, policy=record.policy, code=entry.reason or Reason.FITS, at=entry.since,
             epoch=entry.epoch, unit=PLATFORM if record.is_platform else WORKLOADS, commit=commit,
         )
-        for entry in record.clusters
-        if entry.state in ("Placed", "Adding")
+        for entry in placed_on(record)
+        if entry.state != "Waking"
     }  # fmt: skip
 
 
