@@ -36,6 +36,7 @@ def by_both(story: Story, *loss: str) -> Supposed:
     quick, (whole, _) = losses(loss), suppose(under, supposition(loss))
     assert quick.fates == whole.fates
     assert quick.clusters == whole.clusters
+    assert quick.problems == whole.problems
     return quick
 
 
@@ -103,6 +104,14 @@ def test_two_clusters_may_go_where_one_would_be_borne() -> None:
 def test_the_fleet_is_taken_as_it_is_after_the_pass_that_is_due() -> None:
     story = three(rayservice("web", "shop"))
     assert told(by_both(story, "a")) == {"web/shop": "Moves a→b ClusterLost"}
+
+
+def test_what_is_wrong_behind_the_pass_that_is_due_is_brought_by_no_supposition() -> None:
+    """The deployment repo is a new one, and a cluster still tells of what it synced of the old one."""
+    story = three(rayservice("web", "shop"))
+    story.capacity |= snapshot("a", "n1 32 128Gi 2", more="applied: {workloads: 5}")
+    assert {p.code for p in ground(story).snapshot.problems} == {"EpochNeverWritten"}
+    assert by_both(story, "b").problems == ()
 
 
 def test_who_waits_anyway_is_counted_and_not_told() -> None:

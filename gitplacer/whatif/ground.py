@@ -74,6 +74,11 @@ class Ground:
         due = replace(self.due, view=view, steps=(), proposals=(), tree=Tree())
         return Ground(self.asked, due, self.inputs, self.snapshot, self.memo)
 
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong without a supposition: what the pass that is due tells of, and what it brings about."""
+        return (*self.due.problems, *self.snapshot.problems)
+
     @cached_property
     def decisions(self) -> Mapping[str, Decision]:
         """What the pass that is due does with each group."""
@@ -118,14 +123,14 @@ def suppose(
         fates=found,
         waiting=ground.wait_anyway(view, found),
         left=left(view, gone) if with_left else None,
-        problems=tuple(brought(ground.due, made)),
+        problems=tuple(brought(ground.problems, made)),
     )
     return supposed, made
 
 
-def brought(before: Hydration, made: Hydration) -> Iterator[Problem]:
+def brought(before: Iterable[Problem], made: Hydration) -> Iterator[Problem]:
     """The errors that are not there without a supposition: what cannot be read concerns no group, and is not fine for that."""
-    known = {(p.location.file, p.code, p.message) for p in before.problems}
+    known = {(p.location.file, p.code, p.message) for p in before}
     for problem in made.problems:
         if problem.severity is Severity.ERROR and (problem.location.file, problem.code, problem.message) not in known:
             yield problem
