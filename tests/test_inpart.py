@@ -45,7 +45,7 @@ from gitplacer.source.shares import Share
 from gitplacer.tree import differing_paths
 from gitplacer.treeids import tree_id
 from tests import planviews
-from tests.stories import FLEET, Story, cluster, decisions, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, deployment, policy, rayjob, rayservice, snapshot
 from tests.test_order import aged
 from tests.test_reconcile import made
 from tests.test_reconcile import quiet as silently
@@ -453,9 +453,39 @@ def test_what_may_concern_others_is_not(edit: tuple[str, str]) -> None:
     assert not told(at_rest(fleet()), SHOP, *edit)
 
 
+NAMED = "image: ray, envFrom: [{configMapRef: {name: settings}}]"
+
+
 def test_an_app_that_names_another_object_is_not() -> None:
-    named = "image: ray, envFrom: [{configMapRef: {name: settings}}]"
-    assert not told(at_rest(fleet()), SHOP, "image: ray", named)
+    assert not told(at_rest(fleet()), SHOP, "image: ray", NAMED)
+
+
+SEALED = """---
+apiVersion: bitnami.com/v1alpha1
+kind: SealedSecret
+metadata: {name: token}
+spec: {encryptedData: {a: b}}
+"""
+SECRET = "volumes: [{name: v, secret: {secretName: token}}]"
+
+
+@pytest.mark.parametrize(
+    ("app", "code", "in_part"),
+    [
+        (rayservice("web", "shop")[SHOP].replace("image: ray", NAMED), "MissingReference", True),
+        (deployment("web", "shop", "requests: {cpu: 1}", spec=SECRET)[SHOP] + SEALED, "UnknownSealingKey", False),
+    ],
+    ids=["lacked by both", "keys that differ"],
+)
+def test_what_is_told_of_all_clusters_is_told_whichever_an_app_is_on(app: str, code: str, in_part: bool) -> None:
+    story = Story.of(
+        ANYWHERE, cluster("a", profile="{sealingKey: one}"), cluster("b", profile="{sealingKey: two}"), {SHOP: app},
+        capacity=snapshot("a", "n1 64 64Gi 4") | snapshot("b", "n1 1 64Gi 4"),
+    )  # fmt: skip
+    rest = at_rest(story)
+    assert [d.before for d in rest.base.decisions] == [("a",)]
+    assert {p.code for p in rest.base.problems if p.location.file == SHOP} == {code}
+    assert told(rest, SHOP, "containers:", "containers:  ") is in_part
 
 
 def test_nor_one_of_which_nothing_is_placed() -> None:
@@ -497,10 +527,10 @@ def test_where_pods_are_seen_that_are_not_to_be_there_it_is_planned_whole(group:
 @pytest.mark.parametrize("shared", [True, False])
 def test_what_is_shared_with_who_waits_is_published_by_a_whole_pass(shared: bool) -> None:
     """It would be the app's own if nobody else were there. Who is shown the plan sees those who wait, so that tells."""
-    named, waits = "image: ray, envFrom: [{configMapRef: {name: settings}}]", "workloads/web/vast.yaml"
+    waits = "workloads/web/vast.yaml"
     story = fleet(rayservice("web", "vast", workers=30))
     for path in (SHOP, waits) if shared else (SHOP,):
-        story.source[path] = story.source[path].replace("image: ray", named)
+        story.source[path] = story.source[path].replace("image: ray", NAMED)
     story.source["workloads/web/settings.yaml"] = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: web}\n"
     )

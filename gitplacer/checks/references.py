@@ -23,6 +23,12 @@ _BROUGHT = frozenset(
     }
 )
 """What every cluster, or every namespace of it, has."""
+_ABSENT = "which is not in the source"
+
+
+def without_clusters(message: str) -> str:
+    """What is told of a missing reference, but for the clusters that lack it."""
+    return message.partition(_ABSENT)[0]
 
 
 def check(known: Known, group: Group) -> Iterator[Told]:
@@ -75,7 +81,7 @@ def _missing(known: Known, group: Group, member: SourceObject, reference: Refere
     yield tell(
         member,
         "MissingReference",
-        f"{member.identity} needs {reference.kind} {reference.name}, which is not in the source{where}",
+        f"{member.identity} needs {reference.kind} {reference.name}, {_ABSENT}{where}",
         "add it, or say that the clusters have it: present in the snapshot or in the profile of the Cluster",
         path=reference.path,
     )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from gitplacer.checks.references import without_clusters
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.inpart.edits import edits_of
@@ -128,15 +129,23 @@ def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
     return all(is_written_by(path, root, part) for path in differing_paths(part.inputs.deployment, made.tree))
 
 
-_OF_OTHERS = frozenset({"MissingReference", "NamesakesCollide", "TooManyFaults"})
+_MISSING = "MissingReference"
+_OF_OTHERS = frozenset({_MISSING, "NamesakesCollide", "TooManyFaults"})
 """What is told of an object for what others are, or are not: of those that are not in the part as well."""
+_OF_CLUSTERS = frozenset({"ClaimForOnePod", "DispatchTenant", "ServedNowhere", "UnboundedMaximum", "UnknownSealingKey"})
+"""What is told of an object for what all the clusters are that its policy allows."""
 
 
-def _of_others(problems: Iterable[Problem], part: Part) -> Counter[tuple[str, str]]:
-    """How often such a problem is told of each edited file; these refer to what they did and are named as they were."""
-    return Counter(
-        (p.location.file, p.code) for p in problems if p.code in _OF_OTHERS and p.location.file in part.edited
-    )
+def _of_others(problems: Iterable[Problem], part: Part) -> Counter[tuple[str, str, str]]:
+    """How often such a problem is told of each edited file, and what of it; these refer to what they did and are named as they were."""
+    asked = _OF_OTHERS | _OF_CLUSTERS
+    return Counter(_said(p) for p in problems if p.code in asked and p.location.file in part.edited)
+
+
+def _said(problem: Problem) -> tuple[str, str, str]:
+    """What is told of others in which file, in words that no line is in, and no cluster of those that only lack something."""
+    said = problem.message if problem.code in _OF_CLUSTERS else ""
+    return problem.location.file, problem.code, without_clusters(problem.message) if problem.code == _MISSING else said
 
 
 def _stays(decision: Decision, before: Decision) -> bool:
@@ -223,7 +232,8 @@ def decisions_with(made: Hydration, base: Baseline) -> tuple[Decision, ...]:
 
 
 def problems_with(made: Hydration, part: Part, base: Baseline) -> tuple[Problem, ...]:
-    """What is wrong with the whole: with edited files what is told of them now."""
+    """What is wrong with the whole: with edited files what is told of them now. What is missing is so on other clusters as before."""
     old = (problem for problem in base.problems if problem.location.file not in part.edited)
     new = (problem for problem in made.problems if problem.location.file in part.edited)
-    return tuple(sorted({*old, *new}))
+    lack = {_said(p): p.message for p in base.problems if p.code == _MISSING and p.location.file in part.edited}
+    return tuple(sorted({*old, *(replace(p, message=lack.get(_said(p), p.message)) for p in new)}))
