@@ -114,6 +114,19 @@ def test_what_is_wrong_behind_the_pass_that_is_due_is_brought_by_no_supposition(
     assert by_both(story, "b").problems == ()
 
 
+def test_an_error_that_only_a_loss_brings_is_told() -> None:
+    """Wherever else it may go, an override speaks of a field that the service does not have."""
+    text = (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: OverridePolicy\nmetadata: {name: odd}\n"
+        "spec: {select: {}, clusters: {names: [b, c]}, overrides: [{path: /spec/none, value: 1}]}\n"
+    )
+    story = three(rayservice("web", "shop"), {"policies/odd.yaml": text})
+    story.run()
+    found = by_both(story, "a")
+    assert [p.code for p in found.problems] == ["CannotEdit"]
+    assert told(found) == {"web/shop": "Held a→ HasProblems"}
+
+
 def test_who_waits_anyway_is_counted_and_not_told() -> None:
     story = three(rayservice("web", "shop"), rayservice("web", "huge", workers=9))
     story.run()

@@ -255,7 +255,7 @@ def _on_top(looked: Looked, supposed: Supposition | None) -> tuple[Asking, Given
     else:
         before = hydrate(inputs, memo=memo, with_candidates=False)
         asking = Asking(Ground.of(supposed.applied(inputs, before.snapshot), memo))
-        given = Given(title=supposed.title, problems=tuple(brought(before.problems, asking.ground.due)))
+        given = Given(title=supposed.title, problems=tuple(brought(before.problems, asking.ground.due.problems)))
     memo.alone()
     return asking, given
 

@@ -82,7 +82,7 @@ def blast(ground: Ground, edit: Changes) -> Blast:
         total=len(old.groups.keys() | new.groups.keys()),
         places={**_places(old), **_places(new)},
         edited=tuple(sorted({*edit.written, *edit.removed})),
-        problems=tuple(brought(ground.problems, made)),
+        problems=tuple(brought(ground.problems, made.problems)),
     )
 
 

@@ -123,17 +123,16 @@ def suppose(
         fates=found,
         waiting=ground.wait_anyway(view, found),
         left=left(view, gone) if with_left else None,
-        problems=tuple(brought(ground.problems, made)),
+        problems=tuple(brought(ground.problems, made.problems)),
     )
     return supposed, made
 
 
-def brought(before: Iterable[Problem], made: Hydration) -> Iterator[Problem]:
+def brought(before: Iterable[Problem], after: Iterable[Problem]) -> Iterator[Problem]:
     """The errors that are not there without a supposition: what cannot be read concerns no group, and is not fine for that."""
-    known = {(p.location.file, p.code, p.message) for p in before}
-    for problem in made.problems:
-        if problem.severity is Severity.ERROR and (problem.location.file, problem.code, problem.message) not in known:
-            yield problem
+    wrong = [problem for problem in after if problem.severity is Severity.ERROR]
+    known = {(p.location.file, p.code, p.message) for p in before} if wrong else set()
+    return (p for p in wrong if (p.location.file, p.code, p.message) not in known)
 
 
 def unguarded(

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gitplacer.explain import PlanView
+from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.grouping import Group
 from gitplacer.hydrate import decided
 from gitplacer.layout.layout import Layout
@@ -26,7 +26,7 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.reopened import books_empty
 from gitplacer.placement.ties import ties
 from gitplacer.snapshot import Snapshot
-from gitplacer.whatif.ground import Ground, fates, out_of_service, suppose, unguarded
+from gitplacer.whatif.ground import Ground, brought, fates, out_of_service, suppose, unguarded
 from gitplacer.whatif.suppositions import LoseCluster, Together
 
 Loss = tuple[str, ...]
@@ -54,16 +54,23 @@ class Losses:
         view, later = unguarded(self.ground, planned, gone)
         found = tuple(fates(self.ground, view, gone, later))
         waiting = self.ground.wait_anyway(view, found, left_out=self._left_out)
-        return Supposed(title=supposition(loss).title, clusters=gone, fates=found, waiting=waiting)
+        return Supposed(
+            title=supposition(loss).title,
+            clusters=gone,
+            fates=found,
+            waiting=waiting,
+            problems=tuple(brought(self.ground.problems, planned.snapshot.problems)),
+        )
 
     def view(self, loss: Loss) -> PlanView:
-        """The plan of a loss, without the groups that wait anyway."""
+        """The plan of a loss, without the groups that wait anyway. Its problems are those of the plan alone."""
         snapshot = _with_lost(self._without_waiting, loss)
         layout = self._layout.fork()
         made = decided(snapshot, layout, opened=self._books)
+        found = {*layout.problems, *refused_approvals(made.decisions, snapshot)}
         return replace(
             self.ground.due.view,
-            snapshot=snapshot,
+            snapshot=replace(snapshot, problems=tuple(sorted(found))),
             plan=made,
             edits=layout.edits,
         )
