@@ -34,7 +34,13 @@ _QUERY = re.compile(r"(?i)([?&][\w.-]{0,40}(?:token|secret|passw|key|sig|credent
 _KEY = re.compile(
     r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)(?:[A-Za-z0-9+/=\s]|\\[nr])+(?:-----END[A-Z0-9 ]{0,40}-----)?"
 )
-_AUTHORIZATION = re.compile(r"\b((?:[Bb]asic|[Bb]earer)\s{1,9})(?=[^\s\d]{0,200}\d)[\w+/.~=-]{12,}")
+_AUTHORIZATION = re.compile(
+    r"(?<![\w./-])((?:[Bb]asic\s{1,9}(?![\w+/]{12,}[.~-]\w)|[Bb]earer\s{1,9}))(?=[^\s\d]{0,200}\d)[\w+/.~=-]{12,}"
+)
+"""
+Neither is the end of a name: in a table, the path or cluster beside `raycluster-basic` is no password. Nor is one with dots or dashes after the word
+alone, for Basic is followed by Base64.
+"""
 _TOKEN = re.compile(r"(?<!\w)(gh[opsur]_|github_pat_|glpat-)[\w-]{20,}")
 _JWT = re.compile(r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*")
 _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (

@@ -114,7 +114,13 @@ PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nplantedkey/AAAA+BBBBCCCC\nplantedend
         ("github_pat_11PLANTED0_plantedplantedplanted", "github_pat_***"),
         ("--x=glpat-plantedplanted-planted_0", "--x=glpat-***"),
         ("eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2lnbmF0dXJl!", "***!"),
+        ('{"Authorization":"Basic cGxhbnRlZDp4eXo0NTY="}', '{"Authorization":"Basic ***"}'),
+        ("--header=Authorization:Bearer planted.0-9_abc", "--header=Authorization:Bearer ***"),
+        ("said Basic cGxhbnRlZDp4eXo0.", "said Basic ***"),
         ("basic authentication and bearer of news", "basic authentication and bearer of news"),
+        ("RayCluster ns/ray-basic  workloads/ns1/a.yaml:1:1", "RayCluster ns/ray-basic  workloads/ns1/a.yaml:1:1"),
+        ("! ns/ring-bearer  gpu-cluster-12  it waits", "! ns/ring-bearer  gpu-cluster-12  it waits"),
+        ("RayCluster basic  workloads/ns1/a.yaml:1:1", "RayCluster basic  workloads/ns1/a.yaml:1:1"),
         ("the monkey eyJ and ghp_short", "the monkey eyJ and ghp_short"),
     ],
 )
