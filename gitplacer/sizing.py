@@ -8,7 +8,7 @@ WorkloadKinds are looked for in the given files.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitplacer import workloads
@@ -16,8 +16,11 @@ from gitplacer.documents import Document, parse
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodSet, total_requests
+from gitplacer.plaintext import one
 from gitplacer.problems import Location, Problem, Severity
+from gitplacer.source.apigroups import api_group
 from gitplacer.source.files import MAX_FILE
+from gitplacer.source.kindnames import is_known, likely
 from gitplacer.source.workloadkinds import KIND, read_declarations
 from gitplacer.workloads.facts import ObjectFacts, Reserve
 from gitplacer.workloads.limitranges import LimitItem
@@ -85,8 +88,8 @@ class Sizes:
 def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = lambda namespace: USUAL) -> Sizes:
     """
     Size every object of a kind that is sized. One with an error, its own or that of a template by which it claims devices,
-    is left out, and the problems say why; a file that is not YAML is a problem. Other kinds are passed over. `around` says
-    what a cluster adds to the pods of a namespace; LimitRanges among the objects count as if they were there.
+    is left out, and the problems say why; a file that is not YAML is a problem. Other kinds are passed over, and those of which
+    nobody knows whether they make pods are told. `around` says what a cluster adds to the pods of a namespace; LimitRanges among the objects count as if they were there.
     """
     problems: list[Problem] = []
     documents: list[Document] = []
@@ -109,7 +112,21 @@ def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = la
             objects.append(Sized(document, facts))
         elif not facts.sized and whole:
             beside.append(Sized(document, facts))
+            problems += _uncounted(document)
     return Sizes(tuple(objects), tuple(problems), tuple(beside))
+
+
+def _uncounted(document: Document) -> Iterator[Problem]:
+    """A kind that is not known by its name may make pods, or be one that is sized and is misspelt."""
+    api_version, kind = document.parsed.says
+    if not isinstance(kind, str) or not kind or is_own(document):
+        return
+    group = api_group(str(api_version or ""))
+    if is_known(group, kind):
+        return
+    message = f"gitplacer does not know what pods {one(kind)}{f' of {group}' if group else ''} makes, and counts none"
+    hint = likely(group, kind) or "a WorkloadKind beside it says what it makes"
+    yield document.problem("NotCounted", message, hint, path=("kind",), severity=Severity.WARNING)
 
 
 def _declared(documents: Iterable[Document], problems: list[Problem]) -> workloads.Declared:

@@ -216,6 +216,8 @@ def test_who_fills_their_paths_stops_nobody_else() -> None:
         ("apiVersion: v1\nkind: Service\nmetadata:\n  name: a.b\n", "InvalidObject", 4, "metadata.name must be a name"),
         (f"apiVersion: v1\nkind: Service\nmetadata:\n  name: {'a' * 64}\n", "InvalidObject", 4, "must be a name"),
         (f"apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: {'a' * 53}\n", "InvalidObject", 4, "must be a name"),
+        ("apiVersion: v1\nkind: PodList\nitems: []\n", "InvalidObject", 2, "a PodList is not read as a list"),
+        ("apiVersion: ray.io/v1\nkind: RayJobList\nmetadata: {}\nitems: []\n", "InvalidObject", 2, "is not read as a list"),
         ("apiVersion: ray.io/v1\nkind: RayClustr\nmetadata: {name: a}\n", "UnknownKind", 2, '"RayClustr" of ray.io'),
         ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    a b: c\n", "InvalidLabel", 6, '"a b"'),
         ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels:\n    a: c d\n", "InvalidLabel", 6, '"c d"'),

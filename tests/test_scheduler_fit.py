@@ -536,6 +536,11 @@ def test_a_dump_that_is_none_is_told(
             "nothing there makes pods\n  hint: `gitplacer size` shows what manifests become, and why",
         ),
         (
+            {"kind": "RayJob"},
+            "gitplacer does not know what pods a RayJob makes, and counts none\n"
+            "  hint: RayJob is of ray.io: its apiVersion begins with ray.io/\nerror: nothing there makes pods",
+        ),
+        (
             {"kind": "Job", "spec": {"parallelism": 5001, "completions": 5001, "template": {"spec": pod("p")["spec"]}}},
             "the manifests become 5001 pods; at most 5000 are judged together\n  hint: give some of them at a time",
         ),
@@ -568,6 +573,20 @@ def test_what_is_missing_on_the_command_line_is_told(
     ran = run(capfd, "fit", *args)
     assert ran.code == 1
     assert words in ran.err
+
+
+def test_a_kind_that_nobody_knows_is_not_looked_at_and_that_is_said(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, manifest = dump(tmp_path, {**node("a"), "kind": "Node"}), tmp_path / "pods.json"
+    fleet = {"apiVersion": "a.dev/v1", "kind": "RayClusterFleet", "metadata": {"name": "f"}}
+    manifest.write_text(
+        "\n---\n".join(json.dumps(each) for each in ({"apiVersion": "v1", "kind": "Pod", **pod("p")}, fleet))
+    )
+    ran = run(capfd, "fit", manifest, "--from", cluster)
+    assert (ran.code, ran.err) == (0, "")
+    said = "gitplacer does not know what pods a RayClusterFleet of a.dev makes, and counts none"
+    assert f"not looked at: {manifest}:3:36: {said}" in ran.out
 
 
 def test_a_gang_with_a_part_that_cannot_be_sized_is_not_judged(

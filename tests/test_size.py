@@ -1439,6 +1439,32 @@ def test_where_nothing_makes_pods_that_is_said(here: Here, capfd: Capture, outpu
         assert (ran.code, ran.out, ran.err) == (0, printed, "nothing there makes pods\n")
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "said", "hint"),
+    [
+        ("ray.io/v1", "Raycluster", "a Raycluster of ray.io", 'did you mean "RayCluster"?'),
+        ("v1", "RayJob", "a RayJob", "RayJob is of ray.io: its apiVersion begins with ray.io/"),
+        ("apps/v1", "Deploymnet", "a Deploymnet of apps", 'did you mean "Deployment"?'),
+        ("a.dev/v1", "RayClusterFleet", "a RayClusterFleet of a.dev", "a WorkloadKind beside it says what it makes"),
+        ("v1", "ConfigMapList", "a ConfigMapList", "write its items one by one"),
+        ("batch/v1", "Job", "", ""),
+        ("v1", "ConfigMap", "", ""),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "", ""),
+        ("kueue.x-k8s.io/v1beta1", "LocalQueue", "", ""),
+        ("gitplacer.dev/v1alpha1", "Cluster", "", ""),
+    ],
+)
+def test_of_a_kind_that_nobody_knows_it_is_told_that_nothing_is_counted(
+    api_version: str, kind: str, said: str, hint: str
+) -> None:
+    spec = {"template": yaml.safe_load(POD % "p")}
+    value = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    found = sizes({"a.yaml": json.dumps(value).encode()})
+    told = [(p.code, p.severity, p.message, (p.hint or "").partition(", or as")[0]) for p in found.problems]
+    message = f"gitplacer does not know what pods {said} makes, and counts none"
+    assert told == ([("NotCounted", Severity.WARNING, message, hint)] if said else [])
+
+
 def test_a_file_must_be_named(capfd: Capture) -> None:
     ran = run(capfd, "size")
     assert (ran.code, ran.out) == (1, "")

@@ -93,7 +93,7 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
         report(failure)
     found = sizes(files, cluster.around)
     show_problems(problem for problem in found.problems if problem.code != "NotCounted")
-    uncounted = (f"{problem.location}: {problem.message}" for problem in found.problems if problem.code == "NotCounted")
+    not_counted = [problem for problem in found.problems if problem.code == "NotCounted"]
     if unread or any(problem.severity is Severity.ERROR for problem in found.problems):
         return 1  # part of a gang is no gang
     number = sum(role.count for sized in found.objects for role in sized.facts.roles)
@@ -106,9 +106,10 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
     judged = judge_manifests(cluster, sized, beside, slice_topology)
     gang = judged.members
     if not gang.pods:
+        show_problems(not_counted)
         raise UsageError("nothing there makes pods", "`gitplacer size` shows what manifests become, and why")
     roles = dict(zip(pod_names(gang.pods), gang.roles, strict=True))
-    left_out = (*judged.left_out, *uncounted)
+    left_out = (*judged.left_out, *(f"{problem.location}: {problem.message}" for problem in not_counted))
     view = FitView(answer=judged.answer, roles=roles, left_out=left_out, notes=judged.notes)
     click.echo(FIT_FORMATS[output](view, Options(style=style())), nl=False)
     return _code(view.answer.fit) if coded else 0

@@ -33,8 +33,8 @@ def command(output: str, clusters: tuple[str, ...], files: tuple[str, ...]) -> i
 
     FILE is a file of YAML or JSON, a directory of such files, or `-` for stdin. Counted are all pods that run at once,
     with the containers that KubeRay adds; a RayService's second Ray cluster is counted apart. WorkloadKinds in FILE say
-    how objects of further kinds are sized; objects of other kinds are passed over. What cannot be read or sized is told
-    on stderr, the rest is printed, and the exit code is 1.
+    how objects of further kinds are sized; objects of other kinds are passed over, and where nobody knows whether a kind
+    makes pods, that is told. What cannot be read or sized is told on stderr, the rest is printed, and the exit code is 1.
     """
     from gitplacer.cli.failures import report
     from gitplacer.cli.progress import note, show_problems, style

@@ -20,19 +20,18 @@ from gitplacer.kinds.parse import is_own
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_dns_label, is_label_key, is_label_value, is_subdomain
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME, one
-from gitplacer.problems import Problem, Severity, meant, nearest
+from gitplacer.problems import Problem, Severity
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import (
     RBAC_GROUP,
     api_group,
-    groups_of,
     is_cluster_scoped,
     is_surely_namespaced,
-    like,
     steers_gitops,
 )
 from gitplacer.source.files import SourceDocument
+from gitplacer.source.kindnames import AS_A_LIST, RAY_GROUP, likely
 from gitplacer.source.misspelt import about_misspelt
 from gitplacer.source.scopes import Scopes
 from gitplacer.source.tenancy import Tenancy
@@ -46,7 +45,6 @@ SENTINEL = "gitplacer.yaml"
 _ADD = "add it; if this is no manifest, move the file out of the workload paths, or exclude it in the Fleet"
 _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NOTHING_SAID = Scopes()
-_RAY = "ray.io"
 """Its kinds are all known, and another one is told as such."""
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
 _LONGEST_OF_CRON_JOB = 52
@@ -137,7 +135,7 @@ def read_manifest(
     elif not _is_named(unit, group, str(kind), metadata.get("name")):
         problems.append(_nameless(document, metadata))
     if problems or not isinstance(metadata, dict):
-        return problems
+        return _of_a_list(document, str(kind)) or problems
     if unit == WORKLOADS:
         named = tenancy.names_kind(document.file, kind)
         problems.extend(_not_allowed(document, group, kind, scopes, named=named))
@@ -160,8 +158,8 @@ def read_manifest(
         )
     if problems:
         return sorted({*problems, *item.problems})
-    if group == _RAY and kind not in RAY_KINDS:
-        hint = nearest(kind, RAY_KINDS)
+    if group == RAY_GROUP and kind not in RAY_KINDS:
+        hint = likely(group, kind)
         problems.append(document.problem("UnknownKind", f'unknown kind "{kind}" of ray.io', hint, path=("kind",)))
     if unit == WORKLOADS:
         problems += tenancy.forbidden(document, item.facts.needs)
@@ -210,7 +208,7 @@ def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
         return is_dns_label(written)
     if (group, kind) == ("batch", "CronJob"):
         return len(written) <= _LONGEST_OF_CRON_JOB and is_subdomain(written)
-    if unit == WORKLOADS and group not in (RBAC_GROUP, _RAY):
+    if unit == WORKLOADS and group not in (RBAC_GROUP, RAY_GROUP):
         return is_subdomain(written)
     return _NAME.fullmatch(written) is not None
 
@@ -227,19 +225,18 @@ def _nameless(document: Document, metadata: Mapping[str, object]) -> Problem:
     return document.problem("InvalidObject", "metadata.name must be a name", hint, path=("metadata", "name"))
 
 
+def _of_a_list(document: Document, kind: str) -> list[Problem]:
+    """What is wrong with a list of one kind, which has no name of its own: that alone."""
+    if not kind.endswith("List") or not isinstance(document.value.get("items"), list):
+        return []
+    return [document.problem("InvalidObject", f"{one(kind)} is not read as a list", AS_A_LIST, path=("kind",))]
+
+
 def _as_a_name(written: object, hint: str) -> str:
     """What to do where a name should be: `hint`, if it is not for want of quotes."""
     if isinstance(written, bool | int | float):
         return "put it in quotes: YAML reads it as a number, or as true or false"
     return hint
-
-
-def _another_group(group: str, kind: str) -> str:
-    """What to do where a kind is well known and its group is misspelt or missing; '' where that does not seem so."""
-    known = [_RAY] if kind in RAY_KINDS else groups_of(kind)
-    if not group and len(known) == 1:
-        return f"{one(kind)} is of {known[0]}: its apiVersion begins with {known[0]}/"
-    return meant(group, known)
 
 
 def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, named: bool) -> list[Problem]:
@@ -259,10 +256,10 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
     elif steers_gitops(group, kind):
         why = "steers the GitOps engine"
     hint = "move it under the platform paths of the Fleet"
-    if not why and not named and group != _RAY and not scopes.is_namespaced(group, kind):
+    if not why and not named and group != RAY_GROUP and not scopes.is_namespaced(group, kind):
         why = f"of {group or 'the core group'} may be cluster-scoped"
         otherwise = "put its CustomResourceDefinition under the platform paths, or let its Tenant name the kind"
-        hint = meant(kind, like(group)) or _another_group(group, kind) or otherwise
+        hint = likely(group, kind) or otherwise
     if not why:
         return []
     return [

@@ -1,0 +1,38 @@
+"""
+Whether a kind is known by its name, and which one was perhaps meant.
+
+`Raycluster` and a `RayCluster` of `v1` are kinds like any other to whoever reads YAML, and nothing that they would run is ever counted.
+"""
+
+from __future__ import annotations
+
+from gitplacer.problems import meant, nearest
+from gitplacer.rules.manifest import RAY_KINDS
+from gitplacer.source.apigroups import groups_of, is_cluster_scoped, is_known_namespaced, like
+
+RAY_GROUP = "ray.io"
+AS_A_LIST = "write its items one by one, or as a List: apiVersion: v1 and kind: List, and both in each item"
+"""What to do about a list of one kind, such as a ConfigMapList."""
+
+
+def is_known(group: str, kind: str) -> bool:
+    """Whether a kind is Ray's, Kubernetes' own, or one of those that are often beside them."""
+    if group == RAY_GROUP:
+        return kind in RAY_KINDS
+    return is_known_namespaced(group, kind) or is_cluster_scoped(group, kind)
+
+
+def likely(group: str, kind: str) -> str:
+    """What to do about a kind that is not known; '' where it does not seem to be misspelt."""
+    if kind.endswith("List"):
+        return AS_A_LIST
+    if group == RAY_GROUP:
+        return nearest(kind, RAY_KINDS)
+    return meant(kind, like(group)) or _another_group(group, kind)
+
+
+def _another_group(group: str, kind: str) -> str:
+    known = [RAY_GROUP] if kind in RAY_KINDS else groups_of(kind)
+    if not group and len(known) == 1:
+        return f"{kind} is of {known[0]}: its apiVersion begins with {known[0]}/"
+    return meant(group, known)
