@@ -678,6 +678,12 @@ def test_a_claim_is_asked_for_among_the_templates_that_are_given() -> None:
         {"requests": {GPU: 1}, "limits": {GPU: 2}},
         {"requests": {"hugepages-2Mi": "2Mi"}},
         {"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "4Mi"}},
+        {"limits": {"gpu": 1}},
+        {"limits": {"CPU": 1}},
+        {"requests": {"storage": "1Gi"}},
+        {"limits": {"requests.nvidia.com/gpu": 1}},
+        {"limits": {"nvidia.com/": 1}},
+        {"limits": {"NVIDIA.com/gpu": 1}},
     ],
 )
 def test_resources_that_no_api_server_accepts_have_no_size(resources: Json) -> None:
@@ -687,6 +693,25 @@ def test_resources_that_no_api_server_accepts_have_no_size(resources: Json) -> N
     assert codes(raycluster(group(template=pod_spec(bad)))) == ["InvalidResources"]
     autoscaler = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": resources}}
     assert codes(raycluster(**autoscaler)) == ["InvalidResources"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("CPU", 'did you mean "cpu"?'),
+        ("Memory", 'did you mean "memory"?'),
+        ("ephemeral_storage", 'did you mean "ephemeral-storage"?'),
+        ("gpu", "one of cpu, memory, ephemeral-storage, or a device with its domain: nvidia.com/gpu"),
+        ("nvidia.com/mig-1g.5gb", None),
+        ("hugepages-1Gi", None),
+        ("attachable.kubernetes.io/x", None),
+        ("ephemeral-storage", None),
+    ],
+)
+def test_a_resource_has_a_name_that_kubernetes_knows(name: str, hint: str | None) -> None:
+    found = size(pod(container(limits={name: 1})))
+    told = [(p.message, p.hint) for p in errors(found)]
+    assert told == ([(f'no container can ask for "{name}"', hint)] if hint else [])
 
 
 # -- the pod as a whole -------------------------------------------------------------------------------------------

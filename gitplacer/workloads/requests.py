@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
+from gitplacer.model.labels import is_label_key
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.problems import Severity
+from gitplacer.problems import Severity, near
 
 Amounts = Mapping[str, int | Fraction]
 """Exact amounts by resource, cpu in milli-cores, not rounded yet. A zero that was written is kept."""
@@ -203,8 +204,33 @@ def checked(resources: Cursor) -> tuple[Amounts, Amounts]:
     if not resources.value:
         return _NOTHING, _NOTHING
     requests, limits = written(resources, "requests"), written(resources, "limits")
+    _check_names(resources)
     check(resources, requests, limits)
     return requests, limits
+
+
+def _check_names(resources: Cursor) -> None:
+    """
+    A container asks for what Kubernetes knows, or for something with a domain before its name: not for `gpu`, nor for `CPU`.
+    Source: validateContainerResourceName in pkg/apis/core/validation of Kubernetes 1.34.
+    """
+    for part in ("requests", "limits"):
+        if not resources.has(part):
+            continue
+        amounts = resources.mapping(part)
+        for name in amounts.value:
+            if not _is_resource(name):
+                like = near(name, (*_OWN, "gpu"))
+                others = f"one of {', '.join(_OWN)}, or a device with its domain: nvidia.com/gpu"
+                hint = f'did you mean "{like}"?' if like in _OWN else others
+                amounts.report("InvalidResources", f'no container can ask for "{name[:100]}"', hint, key=name)
+
+
+def _is_resource(name: str) -> bool:
+    """Whether Kubernetes takes it for the name of something that a container asks for."""
+    if "/" in name:
+        return is_label_key(name) and not name.startswith(_OF_QUOTAS)
+    return name in _OWN or name.startswith(HUGE_PAGES)
 
 
 def written(cursor: Cursor, key: str) -> Amounts:
@@ -268,6 +294,10 @@ def is_pod_level(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith(HUGE_PAGES)
 
 
+_OWN = ("cpu", "memory", "ephemeral-storage")
+"""What a container may ask for without a domain, huge pages aside."""
+_OF_QUOTAS = "requests."
+"""Begins the names by which a ResourceQuota limits requests."""
 _IN_BYTES = ("memory", "ephemeral-storage")
 
 
