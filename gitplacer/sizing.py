@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
@@ -77,12 +77,13 @@ class Sized:
 class Sizes:
     """
     The objects that have a size, in order of file and place, and everything that keeps others from having one. `beside` are
-    those of kinds that are not sized.
+    those of kinds that are not sized, and `declared` the kinds that WorkloadKinds among them declare.
     """
 
     objects: tuple[Sized, ...]
     problems: tuple[Problem, ...]
     beside: tuple[Sized, ...] = ()
+    declared: workloads.Declared = field(default_factory=dict)
 
 
 def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = lambda namespace: USUAL) -> Sizes:
@@ -113,7 +114,7 @@ def sizes(files: Mapping[str, bytes], around: Callable[[str], Surroundings] = la
         elif not facts.sized and whole:
             beside.append(Sized(document, facts))
             problems += _uncounted(document)
-    return Sizes(tuple(objects), tuple(problems), tuple(beside))
+    return Sizes(tuple(objects), tuple(problems), tuple(beside), declared)
 
 
 def _uncounted(document: Document) -> Iterator[Problem]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from gitplacer.comparison import Baseline
 from gitplacer.formats.explanation import explanation_json
@@ -18,6 +21,7 @@ from gitplacer.placement.idle import Offers
 from gitplacer.placement.onepass import Pass
 from gitplacer.review import Base, Check, Review
 from gitplacer.review.redaction import redacted_problem
+from tests.commands import run
 from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
 
 CODE = "NoNodeToGrow"
@@ -111,6 +115,69 @@ def test_a_cluster_that_comes_last_for_them_is_one_of_which_it_would_be_told(
         else shared.outlook.strands(shared.groups["x/app"], later, shared.books, shared.books.numbers(["c"])).tolist()
     )
     assert any(last) is bool(said) or "allow.gitplacer.dev" in manifest["workloads/x/app.yaml"]
+
+
+def seen(*nodes: str) -> list[dict[str, Any]]:
+    """The nodes of a snapshot as `kubectl get nodes` has them."""
+    found = []
+    for node in yaml.safe_load(next(iter(snapshot("c", *nodes).values())))["nodes"]:
+        ready = {"type": "Ready", "status": "True" if node.get("ready", True) else "False"}
+        labels = {"kubernetes.io/hostname": node["name"], **node.get("labels", {})}
+        spec = {key: node[key] for key in ("taints", "unschedulable") if key in node}
+        status = {"allocatable": {"pods": "110", **node["allocatable"]}, "conditions": [ready]}
+        found.append(
+            {"kind": "Node", "metadata": {"name": node["name"], "labels": labels}, "spec": spec, "status": status}
+        )
+    return found
+
+
+@pytest.mark.parametrize(("there", "manifest", "said"), CASES)
+def test_fit_says_the_same_of_the_nodes_of_a_dump(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], there: list[str], manifest: dict[str, str], said: str
+) -> None:
+    (text,) = manifest.values()
+    (tmp_path / "app.yaml").write_text(text)
+    (tmp_path / "dump.json").write_text(json.dumps({"items": seen(*there)}))
+    args = ("fit", tmp_path / "app.yaml", "--from", tmp_path / "dump.json")
+    shown, ran = run(capfd, *args), run(capfd, *args, "--format", "json")
+    problems = json.loads(ran.out or "{}").get("problems", [])  # what is suspended has no pods, and no answer
+    assert [problem["code"] for problem in problems] == ([CODE] if said else [])
+    for problem in problems:
+        on_nodes = problem["message"].replace("on the nodes that are there", "on c")
+        assert (problem["severity"], on_nodes.partition(" may have ")[2]) == ("warning", said)
+        assert f"{problem['file']}:{problem['line']}:{problem['column']}: warning: {problem['message']}\n" in shown.err
+
+
+@pytest.mark.parametrize(("zone", "told"), [("a", False), ("b", True)])
+def test_fit_looks_for_workers_where_their_volumes_are(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], zone: str, told: bool
+) -> None:
+    volume = {
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}
+        ]}}},
+    }  # fmt: skip
+    claim = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"volumeName": "v"},
+    }
+    nodes = seen(f"{GPU} | , labels: {{zone: a}}", "n2 8 32Gi | , labels: {zone: b}")
+    (text,) = app(pod="volumes: [{name: d, persistentVolumeClaim: {claimName: data}}],").values()
+    (tmp_path / "app.yaml").write_text(text)
+    (tmp_path / "dump.json").write_text(json.dumps({"items": [*nodes, volume, claim]}))
+    ran = run(capfd, "fit", tmp_path / "app.yaml", "--from", tmp_path / "dump.json")
+    assert ("none could ever run" in ran.err) is told
+
+
+def test_fit_says_nothing_where_a_node_cannot_be_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    nodes = seen(PLAIN, "n2 8 32Gi")
+    nodes[1]["status"]["allocatable"]["nvidia.com/gpu"] = "some"
+    (tmp_path / "app.yaml").write_text(next(iter(app().values())))
+    (tmp_path / "dump.json").write_text(json.dumps({"items": nodes}))
+    assert run(capfd, "fit", tmp_path / "app.yaml", "--from", tmp_path / "dump.json").err == ""
 
 
 @pytest.mark.parametrize(("pools", "fits"), [

@@ -12,8 +12,10 @@ from gitplacer.cli.options import choice
 from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
+    from gitplacer.problems import Problem
     from gitplacer.scheduler import Answer, Fit
-    from gitplacer.scheduler.dump import Dump
+    from gitplacer.scheduler.dump import Dump, Manifest
+    from gitplacer.workloads import Declared
 
 MOST_PODS = 5000
 """A larger gang is refused: its answer would be worth little and take long."""
@@ -57,6 +59,9 @@ def command(
     what is done to pods when they are created (limitranges, runtimeclasses, priorityclasses, resourcequotas), and Services. Claims
     and Services in FILE count as if they were there.
 
+    Pods that there may be later, such as workers of a group at zero, are no part of the answer. If no node there could ever run one,
+    that is told.
+
     FILE and DUMP may be `-` for stdin. With `--cases` each line is an object with nodes, existingPods, namespaces and pods, as
     Kubernetes has them, and an id; the answer to each is a line of JSON.
     """
@@ -92,8 +97,9 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
     for failure in unread:
         report(failure)
     found = sizes(files, cluster.around)
-    show_problems(problem for problem in found.problems if problem.code != "NotCounted")
+    problems = [problem for problem in found.problems if problem.code != "NotCounted"]
     not_counted = [problem for problem in found.problems if problem.code == "NotCounted"]
+    show_problems(problems)
     if unread or any(problem.severity is Severity.ERROR for problem in found.problems):
         return 1  # part of a gang is no gang
     number = sum(role.count for sized in found.objects for role in sized.facts.roles)
@@ -110,9 +116,29 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
         raise UsageError("nothing there makes pods", "`gitplacer size` shows what manifests become, and why")
     roles = dict(zip(pod_names(gang.pods), gang.roles, strict=True))
     left_out = (*judged.left_out, *(f"{problem.location}: {problem.message}" for problem in not_counted))
-    view = FitView(answer=judged.answer, roles=roles, left_out=left_out, notes=judged.notes)
+    never = list(_never_to_run(cluster, sized, beside, slice_topology, found.declared))
+    show_problems(never)
+    view = FitView(
+        answer=judged.answer, roles=roles, left_out=left_out, notes=judged.notes, problems=(*problems, *never)
+    )  # fmt: skip
     click.echo(FIT_FORMATS[output](view, Options(style=style())), nl=False)
     return _code(view.answer.fit) if coded else 0
+
+
+def _never_to_run(
+    cluster: Dump, sized: list[Manifest], beside: list[Manifest], slice_topology: str, declared: Declared
+) -> Iterator[Problem]:
+    """What is to be said of pods that objects may have later, and that no node there could ever run."""
+    from gitplacer.explain import never_to_run_there
+    from gitplacer.placement.idle import Idle, in_vain_on
+    from gitplacer.scheduler.dump import shape_with_volumes
+
+    for each in sized:
+        for role in (role for role in each.facts.roles if role.idles("Desired")):
+            shape = shape_with_volumes(cluster, each, role, beside)
+            why = in_vain_on(cluster.cluster.nodes, Idle(shape, role.slice_size), slice_topology)
+            if why is not None:
+                yield from never_to_run_there(each.document, role, why, declared)
 
 
 def _cluster(dump: str) -> Dump:

@@ -27,7 +27,7 @@ from gitplacer.explain.decisions import (
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
 from gitplacer.explain.manyproblems import lines_of_problems, told
-from gitplacer.explain.neverrun import never_to_run, problems_of
+from gitplacer.explain.neverrun import never_to_run, never_to_run_there, problems_of
 from gitplacer.explain.plan import (
     changes_nothing,
     cluster_change,
@@ -74,6 +74,7 @@ __all__ = [
     "lost_text",
     "movement",
     "never_to_run",
+    "never_to_run_there",
     "not_chosen",
     "nothing_found",
     "place",

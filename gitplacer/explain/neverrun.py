@@ -6,19 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gitplacer import workloads
-from gitplacer.documents import Path
+from gitplacer.documents import Document, Path
 from gitplacer.explain.findings import limits_text, tally_text
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.model.decision import Decision, Finding
+from gitplacer.model.workload import Identity
 from gitplacer.placement.stranded import Stranded
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.allowances import not_allowed
-from gitplacer.source.manifests import SourceObject
+from gitplacer.workloads.facts import Role
 
 _HINT = "let its policy select clusters with such nodes, or list machines that can be added in the Cluster's nodeTypes"
+_HINT_THERE = "let it run where there are such nodes; of machines that an autoscaler could add nothing is known here"
 _FOR_RAY = "; maxReplicas: 0 says that there will be none"
 
 
@@ -32,13 +34,26 @@ def never_to_run(stranded: Iterable[Stranded], snapshot: Snapshot) -> Iterator[P
         reasons: dict[str, list[str]] = {}
         for one in some:
             reasons.setdefault(_why(one.finding), []).append(one.cluster)
-        message = f"{member.identity} may have {_number(some[0])} later, and "
-        message += "; ".join(f"none could ever run on {few(names)}: {why}" for why, names in reasons.items())
-        problem = member.document.problem(
-            "NoNodeToGrow", printable(message, LONGEST_SENTENCE), _HINT + (_FOR_RAY if member.identity.api_group == "ray.io" else ""),
-            path=_path(member, role, snapshot), severity=Severity.WARNING,
+        said = "; ".join(f"none could ever run on {few(names)}: {why}" for why, names in reasons.items())
+        problem = _problem(
+            member.document, f"{member.identity} may have {_number(role, some[0].hosts, some[0].most)} later, and {said}", _HINT,
+            _path(member.document, role, snapshot.source.declarations.kinds),
         )  # fmt: skip
         yield from not_allowed([problem], member.annotations)
+
+
+def never_to_run_there(
+    document: Document, role: Role, found: Finding, declared: workloads.Declared = workloads.NONE_DECLARED
+) -> list[Problem]:
+    """The same of a role of an object by itself, on the only cluster that is asked about."""
+    metadata = document.cursor().mapping("metadata")
+    name = metadata.text("name") or metadata.text("generateName")
+    group, _, _ = str(document.value.get("apiVersion")).rpartition("/")
+    identity = Identity(group, str(document.value.get("kind")), metadata.text("namespace"), name)
+    number = _number(role.name, role.slice_size, role.maximum)
+    message = f"{identity} may have {number} later, and none could ever run on the nodes that are there: {_why(found)}"
+    problem = _problem(document, message, _HINT_THERE, _path(document, role.name, declared))
+    return not_allowed([problem], metadata.labels("annotations"))
 
 
 def problems_of(decision: Decision, view: PlanView) -> tuple[Problem, ...]:
@@ -48,10 +63,17 @@ def problems_of(decision: Decision, view: PlanView) -> tuple[Problem, ...]:
     return (*(group.problems if group is not None else ()), *told)
 
 
-def _number(one: Stranded) -> str:
+def _problem(document: Document, message: str, hint: str, path: Path) -> Problem:
+    of_ray = str(document.value.get("apiVersion")).startswith("ray.io/")
+    return document.problem(
+        "NoNodeToGrow", printable(message, LONGEST_SENTENCE), hint + (_FOR_RAY if of_ray else ""), path=path, severity=Severity.WARNING,
+    )  # fmt: skip
+
+
+def _number(role: str, hosts: int, most: int | None) -> str:
     """`up to 8 pods of worker/gpu`, and of how many hosts where several belong together."""
-    sets = f"pods of {one.role}" if one.hosts == 1 else f"replicas of {one.role}, of {one.hosts} hosts each,"
-    return f"any number of {sets}" if one.most is None else f"up to {one.most // one.hosts} {sets}"
+    sets = f"pods of {role}" if hosts == 1 else f"replicas of {role}, of {hosts} hosts each,"
+    return f"any number of {sets}" if most is None else f"up to {most // hosts} {sets}"
 
 
 def _why(finding: Finding) -> str:
@@ -60,7 +82,7 @@ def _why(finding: Finding) -> str:
     return "; ".join([*parts, *limits_text(finding)])
 
 
-def _path(member: SourceObject, role: str, snapshot: Snapshot) -> Path:
+def _path(document: Document, role: str, declared: workloads.Declared) -> Path:
     """Where an object says how many pods of a role there are."""
-    scales = workloads.scales(member.document.value, snapshot.source.declarations.kinds)
+    scales = workloads.scales(document.value, declared)
     return next((scale.path for scale in scales if scale.role == role and scale.path), ("metadata", "name"))

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from gitplacer.formats.options import Options
-from gitplacer.formats.planjson import to_json
+from gitplacer.formats.planjson import problem_value, to_json
 from gitplacer.plaintext import aligned, printable
+from gitplacer.problems import Problem
 from gitplacer.scheduler import Answer, Fit
 from gitplacer.scheduler.shortage import said_of
 
@@ -25,12 +26,16 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitView:
-    """An answer with the role of each pod by its name; what was not looked at, and what is to be noted."""
+    """
+    An answer with the role of each pod by its name; what was not looked at, and what is to be noted. `problems` are those of the manifests, which
+    people are told apart from it.
+    """
 
     answer: Answer
     roles: Mapping[str, str]
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
+    problems: Sequence[Problem] = ()
 
 
 def case_json(identity: Any, answer: Answer) -> str:
@@ -39,8 +44,9 @@ def case_json(identity: Any, answer: Answer) -> str:
 
 
 def as_json(view: FitView, options: Options) -> str:
-    """One document, without an id. What was not looked at and notes are there where there are any."""
-    said = {"notLookedAt": list(view.left_out), "notes": list(view.notes)}
+    """One document, without an id. What was not looked at, notes, and problems, each as in a plan, are there where there are any."""
+    problems = [problem_value(problem) for problem in view.problems]
+    said = {"notLookedAt": list(view.left_out), "notes": list(view.notes), "problems": problems}
     return to_json({**_value(view.answer), **{key: items for key, items in said.items() if items}}, indent=2)
 
 

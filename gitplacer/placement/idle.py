@@ -16,15 +16,15 @@ a cluster could not run them is found out only where somebody is told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import PodSet, PodShape
 from gitplacer.placement.autoscalers.limits import in_the_way
-from gitplacer.placement.nodes import MOST_MACHINES, Amounts, Counts, Indexes, Mask, Nodes, tallied
+from gitplacer.placement.nodes import MOST_MACHINES, Amounts, Counts, Indexes, Mask, Nodes, lasting, tallied
 from gitplacer.placement.survey import NodeClasses
 from gitplacer.scheduler.filters import asks_for_a_name, obstacle
 from gitplacer.scheduler.gangs import slice_key
@@ -136,38 +136,67 @@ def in_vain(nodes: Nodes, idle: Idle, slice_topology: str = "") -> Finding | Non
     """
     key, pod, named = idle.pool_key(slice_topology), idle.shape, asks_for_a_name(idle.shape)
     row, is_known = nodes.columns.asked(pod), _has_columns(nodes, pod)
-    refused, together = Counter[tuple[Reason, str]](), Counter[str]()
-    for number, count in ((number, 1) for number in range(len(nodes.machines))) if named else nodes.sorts:
-        machine = nodes.machines[number]
-        node, offered = nodes.lasting(machine.shape, machine.name if named else ""), nodes.allocatable[number]
-        refusal = obstacle(pod, node) or _scarcity(nodes, pod, offered)
-        pool = dict(node.labels).get(key, "") if key else ""
-        if refusal is None and (pool or not key):
-            together[pool] += int(_seats(offered[None, :], row, idle.hosts)[0]) * count
-        refused[
-            refusal or ((Reason.INSUFFICIENT_CAPACITY, "") if pool or not key else (Reason.MISSING_TOPOLOGY_KEY, key))
-        ] += count
+    refused, together = _weighed(_places(nodes, named), idle, key)
     for type_key, most in _may_be_added(nodes).items() if is_known else ():
         if nodes.type_admits(pod, type_key):
             # Machines of one type are in one pool where nobody says otherwise.
             pool = dict(nodes.shapes[nodes.type_shape[type_key]].labels).get(key, type_key) if key else ""
             together[pool] += int(_seats(nodes.type_row[type_key][None, :], row, idle.hosts)[0]) * most
+    found = _never(idle, len(nodes.machines), refused, together)
+    if found is None or not is_known:
+        return found
+    return replace(found, limits=in_the_way(nodes, pod, row, nodes.catalogue.left({}, to_placed=True)))
+
+
+def in_vain_on(nodes: Sequence[Node], idle: Idle, slice_topology: str = "") -> Finding | None:
+    """
+    The same of nodes beside which nobody knows of machines that can be added. Of one that cannot be read nobody knows what it could run.
+    """
+    if any(node.flaw for node in nodes):
+        return None
+    places = ((lasting(node), node.allocatable, 1) for node in nodes)
+    return _never(idle, len(nodes), *_weighed(places, idle, idle.pool_key(slice_topology)))
+
+
+_Place = tuple[Node, Mapping[str, int], int]
+"""A node as it is when what passes has passed, what it offers, and how many such there are."""
+
+
+def _places(nodes: Nodes, named: bool) -> Iterator[_Place]:
+    for number, count in ((number, 1) for number in range(len(nodes.machines))) if named else nodes.sorts:
+        machine, offered = nodes.machines[number], nodes.allocatable[number].tolist()
+        there = nodes.lasting(machine.shape, machine.name if named else "")
+        yield there, dict(zip(nodes.columns.names, offered, strict=True)), count
+
+
+def _weighed(places: Iterable[_Place], idle: Idle, key: str) -> tuple[Counter[tuple[Reason, str]], Counter[str]]:
+    """How many nodes refuse a pod and why, and how many of those that belong together each pool of nodes takes."""
+    refused, together = Counter[tuple[Reason, str]](), Counter[str]()
+    asks = {**idle.shape.requests, PODS: idle.shape.requests.get(PODS, 0) + 1}
+    for node, offered, count in places:
+        refusal = obstacle(idle.shape, node) or _scarcity(asks, offered)
+        pool = dict(node.labels).get(key, "") if key else ""
+        if refusal is None and (pool or not key):
+            seats = min(offered.get(name, 0) // amount for name, amount in asks.items() if amount)
+            together[pool] += min(seats, idle.hosts) * count
+        refused[
+            refusal or ((Reason.INSUFFICIENT_CAPACITY, "") if pool or not key else (Reason.MISSING_TOPOLOGY_KEY, key))
+        ] += count
+    return refused, together
+
+
+def _never(idle: Idle, nodes: int, refused: Counter[tuple[Reason, str]], together: Counter[str]) -> Finding | None:
     seats = max(together.values(), default=0)
     if seats >= idle.hosts:
         return None
-    left = nodes.catalogue.left({}, to_placed=True)
-    return Finding(
-        code=Reason.EXCEEDS_CLUSTER, placed=seats, wanted=idle.hosts, nodes=len(nodes.machines), tally=tallied(refused),
-        limits=in_the_way(nodes, pod, row, left) if is_known else (),
-    )  # fmt: skip
+    return Finding(code=Reason.EXCEEDS_CLUSTER, placed=seats, wanted=idle.hosts, nodes=nodes, tally=tallied(refused))
 
 
-def _scarcity(nodes: Nodes, pod: PodShape, offered: Amounts) -> tuple[Reason, str] | None:
+def _scarcity(asks: Mapping[str, int], offered: Mapping[str, int]) -> tuple[Reason, str] | None:
     """Of what a node offers least for one pod, devices before others; None where it has room for one."""
     scarce, most = "", 0.0
-    for name, amount in sorted({**pod.requests, PODS: pod.requests.get(PODS, 0) + 1}.items()):
-        column = nodes.columns.index(name)
-        has = int(offered[column]) if column is not None else 0
+    for name, amount in sorted(asks.items()):
+        has = offered.get(name, 0)
         lacks = (amount - has) / amount + 10.0 * ("/" in name) if amount > has else 0.0
         if lacks > most:
             scarce, most = name, lacks

@@ -222,10 +222,8 @@ class Nodes:
         return self._obstacles[key]
 
     def lasting(self, shape: int, name: str = "") -> NodeShape:
-        """A node of a shape without what passes by itself: one that is cordoned, or not ready, may take pods again."""
-        node = self._node(shape, name)
-        taints = tuple(taint for taint in node.taints if not taint.key.startswith(_PASSING))
-        return replace(node, taints=taints, unschedulable=False, ready=True)
+        """A node of a shape as it is when what passes has passed."""
+        return lasting(self._node(shape, name))
 
     def _node(self, shape: int, name: str) -> NodeShape:
         """A node of a shape; with a name also the labels that it alone has."""
@@ -297,6 +295,12 @@ class Nodes:
             if found is not None:
                 counted[found] += count
         return counted
+
+
+def lasting(node: NodeShape) -> NodeShape:
+    """A node without what passes by itself: one that is cordoned, or not ready, may take pods again."""
+    taints = tuple(taint for taint in node.taints if not taint.key.startswith(_PASSING))
+    return replace(node, taints=taints, unschedulable=False, ready=True)
 
 
 def _numbered(name: str, count: int) -> list[str]:

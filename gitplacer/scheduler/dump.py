@@ -16,10 +16,11 @@ from typing import Any
 from gitplacer.documents import Document
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import Selector
-from gitplacer.model.workload import ClaimSpec
+from gitplacer.model.workload import ClaimSpec, PodSet, PodShape
 from gitplacer.scheduler.admission import Rules, read_rules
 from gitplacer.scheduler.answer import Answer, Fit, Why, judge
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
+from gitplacer.scheduler.gangs import expanded
 from gitplacer.scheduler.manifests import Members, members, together
 from gitplacer.scheduler.reading import ClusterObjects, cursor_of, mappings, read_list
 from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
@@ -119,6 +120,16 @@ def judge_manifests(
         doubt = volumes.doubts[0]
         answer = replace(answer, fit=Fit.TIGHT, why=Why(doubt.code, doubt.message))
     return Judged(answer, gang, left_out, notes)
+
+
+def shape_with_volumes(dump: Dump, each: Manifest, role: Role, beside: Sequence[Manifest] = ()) -> PodShape:
+    """The shape of the first pod of a role, kept to the nodes from which its volumes are reached, where these are there."""
+    if not role.named.claims:
+        return role.shape
+    pods = PodSet(role.name, 1, role.shape, namespace=each.namespace, claims=role.named.claims)
+    pod = next(expanded(pods, lambda number: each.name, ""))
+    (found,) = settled(dump.cluster, (pod,), dump.storage.with_claims(_claims(beside))).gang
+    return replace(role.shape, volume_nodes=found.volume_nodes)
 
 
 def _not_let_in(rules: Rules, sized: Sequence[Manifest]) -> Objection | None:
