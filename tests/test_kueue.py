@@ -16,6 +16,7 @@ from gitplacer.capacity.kubeconfig import access_to, kubeconfig
 from gitplacer.capacity.live import observe
 from gitplacer.explain import finding_text
 from gitplacer.formats.room import room_text
+from gitplacer.hydrate import Hydration
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.model.decision import Candidate, QueueAsks
 from gitplacer.model.resources import Resources
@@ -26,7 +27,7 @@ from gitplacer.placement.queued import KUEUE
 from tests import livecluster
 from tests.apistandin import ApiServer, serving
 from tests.livecluster import thing
-from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, rayservice, snapshot
+from tests.stories import ANYWHERE, START, Story, cluster, decisions, deployment, outcome, policy, rayservice, snapshot
 
 GPU = "nvidia.com/gpu"
 LABEL = "{kueue.x-k8s.io/queue-name: train}"
@@ -315,6 +316,188 @@ def test_no_plan_promises_more_than_a_queue_or_its_cohort_has(
     assert allowed(placed)
     for n in set(range(len(asks))) - set(placed):  # nobody waits for whom there is enough
         assert not allowed([*placed, n])
+
+
+# edits of what runs
+
+HOLD = policy("hold", "select: {}\nupdate: {ifNotFit: Hold}")
+TEAM = policy("team", "select: {}\ngroupBy: {label: team}")
+WAITS = "kueue.x-k8s.io/queue-name: train"
+
+
+def ray_app(
+    workers: int = 2,
+    worker: str = "{cpu: 2}",
+    *,
+    kind: str = "RayCluster",
+    name: str = "x",
+    labels: str = WAITS,
+    more: str = "",
+) -> dict[str, str]:
+    """A head and so many workers, each with a GPU."""
+    resources = f"{{requests: {worker}, limits: {{nvidia.com/gpu: 1}}}}"
+    spec = f"""{{headGroupSpec: {{rayStartParams: {{}}, template: {{spec: {{containers: [{{name: h, image: ray, resources: {{requests: {{cpu: 2}}}}}}]}}}}}},
+  workerGroupSpecs: [{{groupName: gpu, replicas: {workers}, rayStartParams: {{}}, template: {{spec: {{containers: [{{name: w, image: ray, resources: {resources}}}]}}}}}}]}}"""
+    within = {"RayCluster": "", "RayJob": "rayClusterSpec: ", "RayService": "rayClusterConfig: "}[kind]
+    outer = "entrypoint: run, submissionMode: HTTPMode, shutdownAfterJobFinishes: true, " if kind == "RayJob" else ""
+    spec = f"{{{outer}{within}{spec}}}" if within else spec
+    metadata = f"{{name: {name}, labels: {{{labels}}}{more}}}"
+    return {f"workloads/ml/{name}.yaml": f"apiVersion: ray.io/v1\nkind: {kind}\nmetadata: {metadata}\nspec: {spec}\n"}
+
+
+def web(replicas: int, cpu: str = "1") -> dict[str, str]:
+    text = next(iter(deployment("ml", "x", f"requests: {{cpu: {cpu}}}", replicas=replicas).values()))
+    return {"workloads/ml/x.yaml": text.replace("name: x", f"name: x, labels: {{{WAITS}}}", 1)}
+
+
+def seen(*names: str, workers: int = 2, pods: str = "") -> str:
+    """Of groups a head and so many workers, which run."""
+    pods = pods or ", ".join(["{role: head, node: n1}", *["{role: worker/gpu, node: n1}"] * workers])
+    groups = ", ".join(f"{{name: ml/{name}, phase: Running, ready: true, pods: [{pods}]}}" for name in names)
+    return f"groups: [{groups}]\n"
+
+
+def runs(before: Mapping[str, str], queue: str, shown: str, *, rule: Mapping[str, str] = HOLD) -> Story:
+    """A story in which something runs on its only cluster, as its snapshot shows."""
+    story = Story.of(cluster("a"), rule, before, capacity=snapshot("a", LARGE))
+    assert all(said == "Place a Fits" for said in outcome(story.run()).values())
+    story.capacity = snapshot("a", LARGE, at=story.now, more=f"{shown}queues: [{queue}]\n")
+    return story
+
+
+def queue_with(amounts: str, name: str = "gpu", local: str = "train", more: str = "") -> str:
+    """A ClusterQueue with so much left, of its own unless `more` says otherwise."""
+    own = "" if "own:" in more else f", own: {{{amounts}}}"
+    covers = "covers: [cpu, memory, nvidia.com/gpu, pods]"
+    return f"{{name: {name}, {covers}, left: {{{amounts}}}{own}, localQueues: [{{name: ml/{local}}}]{more}}}"
+
+
+def against(done: Hydration, group: str) -> str:
+    """What a queue has against an edit; '' if nothing."""
+    text = finding_text(decisions(done)[group].finding)
+    return text.partition("there is no room for that: ")[2].partition(";")[0]
+
+
+PLENTY = "cpu: 100, memory: 100Gi, pods: 100"
+OF_NONE = "asks for 1 more nvidia.com/gpu, and ClusterQueue gpu has 0 left"
+
+
+@pytest.mark.parametrize(("before", "after", "has", "said"), [
+    # what it has is its own: an edit asks for what it is to have more
+    (ray_app(2), ray_app(4), "nvidia.com/gpu: 2", ""),
+    (ray_app(2), ray_app(4), "nvidia.com/gpu: 1", "asks for 2 more nvidia.com/gpu, and ClusterQueue gpu has 1 left"),
+    (ray_app(2), ray_app(1), "nvidia.com/gpu: 0", ""),
+    (ray_app(2), ray_app(2, more=", annotations: {a: b}"), "nvidia.com/gpu: 0", ""),
+    # of which one was never made: it is asked for beside what is added
+    (ray_app(3), ray_app(4), "nvidia.com/gpu: 1", "asks for 2 more nvidia.com/gpu, and ClusterQueue gpu has 1 left"),
+    (ray_app(3), ray_app(3, more=", annotations: {a: b}"), "nvidia.com/gpu: 0", ""),
+    # KubeRay leaves its pods alone, and Kueue does not
+    (ray_app(), ray_app(worker="{cpu: 3}"), "nvidia.com/gpu: 0", ""),
+    (ray_app(), ray_app(worker="{cpu: 60}"), "nvidia.com/gpu: 0", "asks for 116 more cpu, and ClusterQueue gpu has 100 left"),
+    (ray_app(labels="a: b"), ray_app(labels="a: b", worker="{cpu: 60}"), "nvidia.com/gpu: 0", ""),
+    (ray_app(), ray_app(worker="{cpu: 700}"), "cpu: 9000, nvidia.com/gpu: 0", "0 of 2 worker/gpu fit"),
+    (ray_app(labels="a: b"), ray_app(labels="a: b", worker="{cpu: 700}"), "nvidia.com/gpu: 0", ""),
+    # the rest of what waits in queues
+    (ray_app(kind="RayJob"), ray_app(3, kind="RayJob"), "nvidia.com/gpu: 1", ""),
+    (ray_app(kind="RayJob"), ray_app(3, kind="RayJob"), "nvidia.com/gpu: 0", OF_NONE),
+    (ray_app(kind="RayService"), ray_app(3, worker="{cpu: 1}", kind="RayService"), "nvidia.com/gpu: 1", ""),  # a second Ray cluster is not counted
+    # another queue, or one for the first time
+    (ray_app(labels="a: b"), ray_app(), "nvidia.com/gpu: 2", ""),
+    (ray_app(labels="a: b"), ray_app(), "nvidia.com/gpu: 1", "asks for 2 more nvidia.com/gpu, and ClusterQueue gpu has 1 left"),
+    (ray_app(), ray_app(labels="a: b"), "nvidia.com/gpu: 0", ""),
+    (ray_app(), ray_app(labels=WAITS.replace("train", "none")), "nvidia.com/gpu: 0", ""),  # which is told as missing
+])  # fmt: skip
+def test_an_edit_asks_for_no_more_than_its_queue_has_left(
+    before: dict[str, str], after: dict[str, str], has: str, said: str
+) -> None:
+    amounts = has if "cpu" in has else f"{PLENTY}, {has}"
+    story = runs(before, queue_with(amounts), seen("x"))
+    story.source |= after
+    done = story.run()
+    assert against(done, "ml/x") == said
+    assert outcome(done)["ml/x"].startswith("Hold a UpdateHeld" if said else ("Update a", "Keep a"))
+
+
+def test_a_second_ray_cluster_that_is_larger_than_its_queue_has_left_is_told() -> None:
+    story = runs(ray_app(kind="RayService"), queue_with(f"{PLENTY}, nvidia.com/gpu: 0"), seen("x"))
+    story.source |= ray_app(3, worker="{cpu: 1}", kind="RayService")
+    text = finding_text(decisions(story.run())["ml/x"].finding)
+    assert f"beside the running one on a (workloads/ml/x.yaml:5); there is no room for both: {OF_NONE};" in text
+
+
+def test_each_pod_of_a_deployment_waits_in_its_queue() -> None:
+    for pods, said in ((2, ""), (1, "asks for 2 more pods, and ClusterQueue gpu has 1 left")):
+        story = runs(
+            web(2),
+            queue_with(f"cpu: 100, pods: {pods}"),
+            seen("x", pods="{role: pod, node: n1}, {role: pod, node: n1}"),
+        )
+        story.source |= web(4)
+        assert against(story.run(), "ml/x") == said
+
+
+def test_what_is_borrowed_for_an_edit_is_borrowed_once() -> None:
+    """Two queues have what their cohort has to lend, which does for one of two edits."""
+    amounts, own = f"{PLENTY}, nvidia.com/gpu: 3", f"{PLENTY}, nvidia.com/gpu: 0"
+    two = [queue_with(amounts, name, name, f", own: {{{own}}}, cohort: lab") for name in ("train", "other")]
+    second = "kueue.x-k8s.io/queue-name: other"
+    story = runs(ray_app() | ray_app(name="xx", labels=second), ", ".join(two), seen("x", "xx"))
+    lends = f"cohorts: [{{name: lab, left: {{{amounts}}}, own: {{{amounts}}}}}]\n"
+    story.capacity = {path: f"{text}{lends}" for path, text in story.capacity.items()}
+    story.source |= ray_app(4) | ray_app(4, name="xx", labels=second)
+    done = story.run()
+    assert outcome(done) == {"ml/x": "Update a Updated", "ml/xx": "Hold a UpdateHeld"}
+    refused = "asks for 2 more nvidia.com/gpu, and Cohort lab has 3 left, 2 of it promised to others"
+    assert against(done, "ml/xx") == refused
+
+
+def test_of_two_edits_the_first_gets_what_its_queue_has_left_and_what_waits_comes_after() -> None:
+    story = runs(ray_app() | ray_app(name="xx"), queue_with(f"{PLENTY}, nvidia.com/gpu: 3"), seen("x", "xx"))
+    story.source |= ray_app(4) | ray_app(4, name="xx") | ray_app(2, name="new")
+    done = story.run()
+    assert outcome(done) == {
+        "ml/new": "Wait  NoClusterFits",
+        "ml/x": "Update a Updated",
+        "ml/xx": "Hold a UpdateHeld",
+    }
+    assert against(done, "ml/xx").endswith("ClusterQueue gpu has 3 left, 2 of it promised to others")
+    # as long as nothing more is seen, what the first was promised is not promised again
+    assert outcome(story.run()) == {"ml/new": "Wait  NoClusterFits", "ml/x": "Keep a Kept", "ml/xx": "Hold a UpdateHeld"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "outcomes"), [
+    (HOLD, {"ml/new": "Place a Fits", "ml/x": "Hold a UpdateHeld"}),  # what is held back keeps nothing from others
+    (policy("go", "select: {}\nupdate: {ifNotFit: Proceed}"), {"ml/new": "Wait  NoClusterFits", "ml/x": "Update a Outgrown"}),
+])  # fmt: skip
+def test_what_goes_on_beyond_its_queue_takes_what_gets_free(rule: dict[str, str], outcomes: dict[str, str]) -> None:
+    story = runs(ray_app(), queue_with(f"{PLENTY}, nvidia.com/gpu: 1"), seen("x"), rule=rule)
+    story.source |= ray_app(4) | ray_app(1, name="new") | rayservice("ml", "beside", workers=1)
+    done = story.run()
+    assert outcome(done) == {"ml/beside": "Place a Fits", **outcomes}
+    told_so = finding_text(decisions(done)["ml/x"].finding).endswith("; Kueue may stop all of it until then")
+    assert told_so is ("Outgrown" in outcomes["ml/x"])
+
+
+def test_an_edit_beyond_its_queue_moves_to_where_a_queue_lets_it_in() -> None:
+    story = runs(ray_app(), queue_with(f"{PLENTY}, nvidia.com/gpu: 1"), seen("x"), rule=ANYWHERE)
+    story.source |= cluster("b") | cluster("c") | ray_app(4)
+    for name, gpus in (("b", 3), ("c", 4)):
+        story.capacity |= snapshot(name, LARGE, more=f"queues: [{queue_with(f'{PLENTY}, nvidia.com/gpu: {gpus}')}]\n")
+    assert outcome(story.run()) == {"ml/x": "Relocate c Outgrown"}
+
+
+@pytest.mark.parametrize(("gpus", "decided"), [
+    (2, "Update a Updated"),
+    (1, "Update a Outgrown"),  # as where it finds no room: what is added takes what gets free
+])  # fmt: skip
+def test_what_is_added_to_a_group_asks_its_queue_beside_what_runs(gpus: int, decided: str) -> None:
+    team = f"{WAITS}, team: t"
+    story = runs(ray_app(labels=team), queue_with(f"{PLENTY}, nvidia.com/gpu: {gpus}"), seen("t"), rule=TEAM)
+    story.source |= ray_app(2, name="xx", labels=team)
+    done = story.run()
+    assert outcome(done) == {"ml/t": decided}
+    lacks = "not all its pods find room there: asks for 2 nvidia.com/gpu, and ClusterQueue gpu has 1 left"
+    assert (lacks in finding_text(decisions(done)["ml/t"].finding)) is ("Outgrown" in decided)
 
 
 def test_what_is_left_after_the_plan_is_told() -> None:

@@ -296,7 +296,8 @@ def _finding_text(finding: Finding, cluster: Cluster | None) -> str:
     if finding.spending is not None:
         return _beyond_budget(finding.spending)
     if finding.queue is not None:
-        return _beyond_queue(finding.queue)
+        beyond = _beyond_queue(finding.queue)
+        return _SAID[code][1].format(beyond) if code is Reason.OUTGROWN else beyond
     if code is Reason.NOT_ELIGIBLE:
         return _not_eligible(finding, cluster)
     if code is Reason.CLUSTER_NOT_SELECTED:
@@ -328,7 +329,7 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
         case "Rolling":
             said = f"this edit replaces its pods on {update.cluster} one after another, with {pods} more until that is done"
         case _:
-            other = "other pods" if update.refused else "larger pods"
+            other = "other pods" if update.refused or finding.queue is not None else "larger pods"
             said = f"this edit asks for {f'{pods} more' if pods else other} on {update.cluster}"
     said = with_place(said, update.where)
     match finding.code:
@@ -341,12 +342,14 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
         case Reason.UPGRADE_NOT_JUDGED:
             return f"{said}; no current snapshot tells whether there is room"
     short = [update.refused] if update.refused else [*_shortage(finding), *limits_text(finding)]
+    short += [_beyond_queue(finding.queue, more=True)] if finding.queue is not None else []
     short = short or ["there is in some orders only, or at the cost of others"]
     too_little = f"{said}; there is no room for {'both' if both else 'that'}: {'; '.join(short)}"
     if finding.code is Reason.UPDATE_HELD:
         return f"{too_little}; its policy holds the edit back until there is"
     left = _LEFT_TO_WAIT.get(update.stays, f"it stays for now, and {_UNTIL_THERE_IS}") if update.stays else ""
-    return "; ".join(part for part in (too_little, left) if part)
+    stopped = "Kueue may stop all of it until then" if finding.queue is not None else ""
+    return "; ".join(part for part in (too_little, left, stopped) if part)
 
 
 _UNTIL_THERE_IS = "it will not be complete until there is"
@@ -495,8 +498,8 @@ def _beyond_budget(spending: Spending) -> str:
     return f"needs machines for {spending.more:.2f} an hour more; {used}"
 
 
-def _beyond_queue(queue: QueueAsks) -> str:
-    asks, resource = amount_text(queue.resource, queue.asks), queue.resource
+def _beyond_queue(queue: QueueAsks, *, more: bool = False) -> str:
+    asks, resource = f"{amount_text(queue.resource, queue.asks)}{' more' if more else ''}", queue.resource
     if queue.left is None:
         return f"asks for {asks} {resource}, for which {queue.kind} {queue.name} has no quota"
     left = f"{queue.kind} {queue.name} has {amount_text(resource, queue.left)} left"

@@ -15,19 +15,21 @@ from typing import Any
 
 from gitplacer.grouping import Group
 from gitplacer.model.bystander import Bystander, Holding, Seated
-from gitplacer.model.decision import Claim, Reason
+from gitplacer.model.decision import Claim, Finding, QueueAsks, Reason
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
+from gitplacer.placement.growths import Growths
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.lent import lent
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.presence import Presence
+from gitplacer.placement.queuers import Queuers
 from gitplacer.placement.reservations import NOBODY, Reservations
 from gitplacer.placement.seating import Asked, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
-from gitplacer.placement.takers import Takers
+from gitplacer.placement.takers import Of, Takers
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -36,6 +38,9 @@ Placements = Mapping[str, tuple[str, ...]]
 
 _Order = Callable[[str, str], tuple[Any, ...]]
 """What groups are sorted by on a cluster."""
+
+_HAS_ROOM = (Reason.TIGHT_FIT, Reason.QUOTA_EXCEEDED, Reason.QUEUE_QUOTA)
+"""Why an edit is short though there is room for it."""
 
 Claims = Mapping[str, Claim]
 """Id of a group that waits to the room that is kept for it."""
@@ -68,7 +73,34 @@ class Occupancy:
     @cached_property
     def takers(self) -> Takers:
         """What knows what groups take of the quotas of namespaces."""
-        return Takers(self._pass, lent(self._has_finished_there))
+        return Takers(self._pass)
+
+    @cached_property
+    def queuers(self) -> Queuers:
+        """What knows what groups ask of Kueue's queues."""
+        return Queuers(self._pass)
+
+    @cached_property
+    def _in_spaces(self) -> Growths[Of, str]:
+        return Growths(self._pass, self.takers, lent(self._has_finished_there))
+
+    @cached_property
+    def _in_queues(self) -> Growths[str, QueueAsks]:
+        return Growths(self._pass, self.queuers, lent(self._has_finished_there))
+
+    def not_let_in(self, group_id: str, cluster: str) -> Finding | None:
+        """
+        Why Kueue's queues or the quotas of namespaces on a cluster do not let in what the edit of a group takes there; None if they do.
+        """
+        queue, words = self._in_queues.refusal(group_id, cluster), self._in_spaces.refusal(group_id, cluster)
+        if queue is not None:
+            return Finding(code=Reason.QUEUE_QUOTA, queue=queue)
+        return None if words is None else Finding(code=Reason.QUOTA_EXCEEDED, subject=words)
+
+    def added_not_let_in(self, group_id: str, cluster: str) -> Finding | None:
+        """The same of objects that are added to a group of which nothing is edited there."""
+        adds = any(growths.adds(group_id, cluster) for growths in (self._in_queues, self._in_spaces))
+        return self.not_let_in(group_id, cluster) if adds else None
 
     def _has_finished_there(self, group_id: str, cluster: str) -> bool:
         return self.has_finished(self._pass.books[cluster], group_id, cluster)
@@ -150,13 +182,13 @@ class Occupancy:
             if overlap is None or cluster not in self._pass.recorded.get(group_id, ()):
                 continue
             alone = partial(self._alone, cluster, group_id, group_ids)
-            over_quota = partial(self.takers.refusal, group_id, cluster)
-            judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone, over_quota)
+            not_let_in = partial(self.not_let_in, group_id, cluster)
+            judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone, not_let_in)
             if judged is not None:
                 found[group_id] = judged
                 # What takes luck has room, and whoever comes is judged by every order in which it may take another. So has what only a quota
                 # keeps out for now.
-                short = judged.fit is Fit.SHORT and judged.finding.code not in (Reason.TIGHT_FIT, Reason.QUOTA_EXCEEDED)
+                short = judged.fit is Fit.SHORT and judged.finding.code not in _HAS_ROOM
                 if short and self._pods_wait(group_id, cluster, overlap):
                     ledger.close()
         return found

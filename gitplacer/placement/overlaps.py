@@ -16,6 +16,7 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordUpdate
 from gitplacer.model.workload import Gang, Identity
+from gitplacer.placement.queued import cluster_queue, waits_in
 from gitplacer.placement.underway import Phase, noted, old_pods, phase, remembered, running_group
 from gitplacer.placement.updating import OVERLAPPING, Asked, Edits, How, MemberUpdate, member_update, pods_beside
 from gitplacer.snapshot import Snapshot
@@ -168,21 +169,22 @@ class Overlaps:
         name, s = place.cluster.name, self._snapshot
         deployed = s.deployed.objects(place.record, name)
         running = running_group(s.capacity.get(name), place.group.id)
-        return tuple(
-            member_update(
-                each,
-                Asked(
-                    old=deployed[each.member.identity],
-                    new=place.facts[each.member.identity],
+        found: list[MemberUpdate] = []
+        for each in edits:
+            identity = each.member.identity
+            if identity in deployed and identity in place.facts:
+                old, new = deployed[identity], place.facts[identity]
+                asked = Asked(
+                    old=old,
+                    new=new,
                     profile=s.profiles[name],
                     reserve=place.reserve,
                     declared=s.source.declarations.kinds,
                     running=running,
-                ),
-            )
-            for each in edits
-            if each.member.identity in deployed and each.member.identity in place.facts
-        )
+                    queues=(place.queue(identity.namespace, old), place.queue(identity.namespace, new)),
+                )
+                found.append(member_update(each, asked))
+        return tuple(found)
 
     def _place(self, group_id: str, cluster: str) -> _Place | None:
         """A group where it was before this pass; None where there is nothing to update."""
@@ -231,6 +233,14 @@ class _Place:
     def with_peak(self) -> bool:
         assert self.group.policy is not None
         return self.group.policy.spec.update.reserve_peak
+
+    def queue(self, namespace: str, facts: ObjectFacts) -> str:
+        """The ClusterQueue that an object waits in there, '' where none is known."""
+        capacity = self.snapshot.capacity.get(self.cluster.name)
+        if capacity is None or not capacity.queues:
+            return ""
+        waits = waits_in(self.group, namespace, facts)
+        return "" if waits is None else cluster_queue(waits, capacity)
 
     @property
     def gang(self) -> Gang:

@@ -288,13 +288,12 @@ class Round:
         )  # fmt: skip
 
     def _outgrown(self, group_id: str, here: Sequence[str]) -> Finding | None:
-        """What is to be said of a group that finds no room for all its pods where it is, or whose quotas do not let in what is added to it."""
+        """What is to be said of a group that finds no room for all its pods where it is, or of which quotas do not let in what is added."""
         assert self._occupancy.books is not None  # opening the ledgers is what finds out
         if any((group_id, cluster) in self._occupancy.outgrown for cluster in here):
             return Finding(code=Reason.OUTGROWN)
-        takers = self._occupancy.takers
-        refused = (takers.refusal(group_id, name) for name in here if takers.adds(group_id, name))
-        return next((Finding(code=Reason.OUTGROWN, subject=why) for why in refused if why), None)
+        refused = (self._occupancy.added_not_let_in(group_id, name) for name in here)
+        return next((replace(why, code=Reason.OUTGROWN) for why in refused if why is not None), None)
 
     def _spread(self, group: Group, policy: PlacementPolicy) -> Decision:
         """

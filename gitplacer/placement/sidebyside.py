@@ -47,12 +47,12 @@ def reserve_beside(
     cluster: str,
     overlap: Overlap,
     alone: Callable[[], Ledger],
-    over_quota: Callable[[], str],
+    not_let_in: Callable[[], Finding | None],
 ) -> Judged | None:
     """
     Take the room of pods that come beside those a group has, and say whether there is enough; for an edit of this pass that
     finds too little take none, unless it goes on nevertheless. None for what was merged before and has its room. `alone` gives
-    the cluster without anything of the group, and `over_quota` why quotas of its namespaces do not let the edit in, '' if they do.
+    the cluster without anything of the group, and `not_let_in` why quotas there do not let the edit in, None if they do.
     """
     gang = _to_come(shared, ledger, group_id, cluster, overlap)
     group = shared.groups[group_id]
@@ -62,7 +62,7 @@ def reserve_beside(
         found = ledger.fit_promised(gang, scale_up=scale_up) if gang else Packing(())
         _reserve(shared, ledger, group_id, cluster, gang, found)
         return Judged(Fit.SHORT, _short(found)) if isinstance(found, Shortfall) else None
-    judged, found = _judged(shared, ledger, group_id, cluster, gang, overlap, alone, over_quota, scale_up)
+    judged, found = _judged(shared, ledger, group_id, cluster, gang, overlap, alone, not_let_in, scale_up)
     goes_on = (group_id, cluster) in shared.proceeding or not (overlap.waits or judged.alone)
     if judged.fit is not Fit.SHORT or goes_on:
         _reserve(shared, ledger, group_id, cluster, gang, found)
@@ -77,7 +77,7 @@ def _judged(
     gang: Gang,
     overlap: Overlap,
     alone: Callable[[], Ledger],
-    over_quota: Callable[[], str],
+    not_let_in: Callable[[], Finding | None],
     scale_up: bool,
 ) -> tuple[Judged, Packing | Shortfall]:
     found = ledger.fit(gang, scale_up=scale_up) if gang else Packing(())
@@ -92,9 +92,8 @@ def _judged(
             return Judged(Fit.SHORT, _short(anew), alone=True), found
     if isinstance(found, Shortfall):
         return Judged(Fit.SHORT, _short(found)), found
-    if over := over_quota():
-        finding = Finding(code=Reason.QUOTA_EXCEEDED, subject=over)
-        return Judged(Fit.SHORT, finding, alone=not overlap.waits), found
+    if (against := not_let_in()) is not None:
+        return Judged(Fit.SHORT, against, alone=not overlap.waits), found
     if not found.is_there:
         finding = Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=found.new_nodes(ledger.nodes))
         return Judged(Fit.SCALE_UP, finding), found

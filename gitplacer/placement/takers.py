@@ -1,26 +1,23 @@
 """
-What groups take of the ResourceQuotas of their namespaces for pods that these do not count yet, and whether an edit of what runs may take more.
+What groups take of the ResourceQuotas of their namespaces for pods that these do not count yet, and what an edit of what runs takes more.
 
-What runs is used already, so an edit takes what it adds: pods beside those that run, or what new ones take more than those whose place they
-have. Where both are there at once, both count until a snapshot shows that they are not. An edit is held against what is left beside all that is
-promised to those who are there; of several that grow, whoever comes first by priority and name gets it. One that asks for no more than before
-is never refused, however little is left.
+That is pods beside those that run, or what new ones take more than those whose place they have. Where both are there at once, both count until a
+snapshot shows that they are not.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gitplacer.grouping import AS_DESIRED, Group
 from gitplacer.model.counts import AS_WRITTEN
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, PodSet
+from gitplacer.placement.growths import Growth, overlap_of
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.onsite import objects_on
-from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.underway import running_group
 from gitplacer.placement.updating import How, MemberUpdate, as_it_runs
 from gitplacer.workloads.facts import ObjectFacts, Role
@@ -43,31 +40,15 @@ class _Lot(NamedTuple):
     unseen: int
 
 
-class _Growth(NamedTuple):
-    """What a group takes as it is deployed, and as it is edited, and in words what a quota wants that only the edited pods do not say."""
-
-    before: _Amounts
-    after: _Amounts
-    unsaid: str
-
-    @property
-    def more(self) -> Iterator[tuple[Of, str, int]]:
-        """Of what the edit takes more, and how much it takes of that."""
-        for of, amounts in sorted(self.after.items()):
-            before = self.before.get(of, NOTHING)
-            yield from ((of, each, wanted) for each, wanted in amounts.items() if wanted > before.get(each, 0))
-
-
 class Takers:
     """
-    The groups of a pass, on clusters with quotas: `there` has these by cluster and namespace. `has_finished` says of a group on a cluster
-    whether it holds nothing any more.
+    The groups of a pass, on clusters with quotas: `there` has these by cluster and namespace.
     """
 
-    def __init__(self, shared: Pass, has_finished: Callable[[str, str], bool]) -> None:
+    def __init__(self, shared: Pass) -> None:
         profiles = shared.snapshot.profiles
         self.there = {name: quotas for name in shared.snapshot.capacity if (quotas := profiles[name].quotas)}
-        self._pass, self._has_finished = shared, has_finished
+        self._pass = shared
         self.unsaid: dict[tuple[str, str], str] = {}
         """In words what a quota wants of containers of a group on a cluster that do not say it."""
         self._waiting: dict[str, dict[str, Counter[str]]] = {}
@@ -76,17 +57,16 @@ class Takers:
         self._numbers: dict[object, int] = {}
         self._whole: dict[tuple[object, ...], tuple[_Amounts, str]] = {}
         """What groups take where none of their pods is seen. Clusters are many, and the quotas of a namespace mostly alike but for what is left."""
-        self._growths: dict[tuple[str, str], _Growth] = {}
-        self._refusals: dict[str, Mapping[str, str]] = {}
+        self._growths: dict[tuple[str, str], Growth[Of, str]] = {}
 
     def taken(self, group_id: str, name: str, *, edited: bool = True) -> _Amounts:
         """
         What a group takes of each quota of a cluster for pods that are not counted there yet, by names of quotas and of what they bound; one that is
         not `edited` yet, as it is deployed.
         """
-        overlap = self._overlap(group_id, name)
+        overlap = overlap_of(self._pass, self, group_id, name)
         if overlap is not None and overlap.updates:
-            growth = self._growth(group_id, name, overlap.updates)
+            growth = self.growth(group_id, name, overlap.updates)
             return growth.after if edited else growth.before
         key = self._alike(group_id, name) if overlap is None else ()
         found = self._whole.get(key) if key else None
@@ -101,82 +81,24 @@ class Takers:
             self.unsaid[group_id, name] = unsaid
         return amounts
 
-    def refusal(self, group_id: str, name: str) -> str:
-        """
-        Why the quotas of a cluster do not let in what the edit of a group takes there, or objects that are added to it, in words; '' if they do.
-        """
-        if name not in self.there:
-            return ""
-        if name not in self._refusals:
-            self._refusals[name] = self._judged(name)
-        return self._refusals[name].get(group_id, "")
-
-    def adds(self, group_id: str, name: str) -> bool:
-        """Whether a group that is on a cluster gets more objects with pods there, in a namespace with quotas, and none of it is edited."""
-        if name not in self.there or not self._is_counted(group_id, name) or self._overlap(group_id, name) is not None:
-            return False
-        record = self._pass.record(group_id)
-        known = {member.identity for member in record.members} if record is not None else set()
-        return any(member.identity not in known for member in self._pass.groups[group_id].sized)
+    def concerns(self, group: Group, name: str) -> bool:
+        """Whether a group has pods in a namespace of a cluster that has quotas."""
+        return not self.there[name].keys().isdisjoint(self._spaces_of(group))
 
     # edits
 
-    def _judged(self, name: str) -> dict[str, str]:
-        """The edits that the quotas of a cluster refuse, with why."""
-        promised: dict[Of, Resources] = defaultdict(lambda: NOTHING)
-        edits: list[tuple[Group, _Growth, bool]] = []
-        for group_id in self._recorded_on.get(name, ()):
-            if self._has_finished(group_id, name):
-                continue
-            overlap, adds = self._overlap(group_id, name), self.adds(group_id, name)
-            if adds or (overlap is not None and overlap.updates):
-                growth = self._growth(group_id, name, overlap.updates if overlap is not None else ())
-                goes_on = adds or (group_id, name) in self._pass.proceeding
-                edits.append((self._pass.groups[group_id], growth, goes_on))
-                taken = growth.before
-            else:
-                taken = self.taken(group_id, name)
-            for of, amounts in taken.items():
-                promised[of] += amounts
-        found: dict[str, str] = {}
-        for group, growth, goes_on in sorted(edits, key=lambda edit: (-edit[0].priority, edit[0].id)):
-            refused = growth.unsaid or self._exceeded(name, growth, promised)
-            if refused:
-                found[group.id] = refused
-            for of, each, wanted in growth.more if goes_on or not refused else ():
-                promised[of] += {each: wanted - growth.before.get(of, NOTHING).get(each, 0)}
-        return found
-
-    def _exceeded(self, name: str, growth: _Growth, promised: _Amounts) -> str:
-        for of, each, wanted in growth.more:
-            namespace, quota_name = of
+    def exceeded(self, name: str, growth: Growth[Of, str], promised: _Amounts) -> str | None:
+        """What a quota of a cluster has too little left of, in words."""
+        for (namespace, quota_name), each, wanted in growth.more:
+            of = namespace, quota_name
             quota = next(quota for quota in self.there[name][namespace] if quota.name == quota_name)
             others = promised.get(of, NOTHING).get(each, 0) - growth.before.get(of, NOTHING).get(each, 0)
             if wanted + others > quota.left(each):
                 return exceeds(quota, namespace, each, wanted, others, more=quota.used is not None)
-        return ""
+        return None
 
-    @cached_property
-    def _recorded_on(self) -> Mapping[str, Sequence[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
-        for group_id, names in self._pass.recorded.items():
-            for name in self.there.keys() & names:
-                found[name].append(group_id)
-        return found
-
-    def _overlap(self, group_id: str, name: str) -> Overlap | None:
-        """The old and new pods of a group that quotas of a cluster count."""
-        return self._pass.overlap(group_id, name) if self._is_counted(group_id, name) else None
-
-    def _is_counted(self, group_id: str, name: str) -> bool:
-        """Whether a group is on a cluster, and may get other pods there that quotas count."""
-        group = self._pass.groups.get(group_id)
-        if group is None or group_id in self._pass.held or name not in self._pass.recorded.get(group_id, ()):
-            return False
-        spans = (group_id, name) in self._pass.roles
-        return not spans and not self.there[name].keys().isdisjoint(self._spaces_of(group))
-
-    def _growth(self, group_id: str, name: str, updates: Sequence[MemberUpdate]) -> _Growth:
+    def growth(self, group_id: str, name: str, updates: Sequence[MemberUpdate]) -> Growth[Of, str]:
+        """What a group takes there as it is deployed, and as it is edited."""
         key = group_id, name
         if key not in self._growths:
             before, at_once, afterwards = self._edited(self._pass.groups[group_id], name, updates)
@@ -184,7 +106,8 @@ class Takers:
             now, unsaid_now = self._amounts(at_once, name)
             then, unsaid_then = self._amounts(afterwards, name)
             after = {of: _taken(now.get(of, NOTHING).largest(then.get(of, NOTHING))) for of in sorted({*now, *then})}
-            self._growths[key] = _Growth(was, after, "" if unsaid_before else unsaid_now or unsaid_then)
+            unsaid = "" if unsaid_before else unsaid_now or unsaid_then
+            self._growths[key] = Growth(was, after, unsaid or None)
         return self._growths[key]
 
     def _edited(

@@ -107,7 +107,7 @@ class Unfit:
         gang = group.policy.spec.placement.admission == "Gang"
         for name in self._occupancy.placements.get(group.id, ()):
             overlap = self._edited(group, name)
-            if overlap is None or not gang or (group.id, name) in self._pass.proceeding:
+            if overlap is None or overlap.main is None or not gang or (group.id, name) in self._pass.proceeding:
                 continue
             judged = self._judged(group, name)
             short = judged.fit is Fit.SHORT and (overlap.waits or judged.alone)

@@ -20,8 +20,10 @@ from typing import Any
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.model.podrules import of_another, untold_in
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, Identity, PodSet, PodShape
 from gitplacer.profiles import ClusterProfile
+from gitplacer.scheduler.objects import PODS
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads import Declared, kind_of
 from gitplacer.workloads.edits import is_incremental, upgrade_kind, upgrade_path
@@ -64,7 +66,8 @@ class MemberUpdate:
     """
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
-    the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are.
+    the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are. `queued`: a
+    queue of Kueue is to give it more than before.
     """
 
     identity: Identity
@@ -77,16 +80,22 @@ class MemberUpdate:
     refused: str = ""
     anew: bool = False
     bounded: bool = False
+    queued: bool = False
 
     @property
     def asks(self) -> bool:
-        """Whether it asks for room, or pods that the API server may not take come in the place of those that run."""
-        return bool(self.beside) or self.replaces or (self.anew and (bool(self.refused) or self.bounded))
+        """
+        Whether it asks for room, or a queue for more, or pods that the API server may not take come in the place of those that run.
+        """
+        return bool(self.beside) or self.replaces or self.queued or (self.anew and (bool(self.refused) or self.bounded))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is known of an object on a cluster: its facts as deployed and as it would be, and how many pods count there."""
+    """
+    What is known of an object on a cluster: its facts as deployed and as it would be, and how many pods count there. `queues` are the
+    ClusterQueues of Kueue that it waited in and would wait in there, '' for none that is known.
+    """
 
     old: ObjectFacts
     new: ObjectFacts
@@ -94,6 +103,7 @@ class Asked:
     reserve: Reserve
     declared: Declared
     running: RunningGroup | None
+    queues: tuple[str, str] = ("", "")
 
 
 def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
@@ -109,7 +119,7 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     replaces = how is How.ROLLING and _asks_for_more(asked)
     return MemberUpdate(
         edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked),
-        anew=how is How.ROLLING, bounded=_is_bounded(edited, asked),
+        anew=how is How.ROLLING, bounded=_is_bounded(edited, asked), queued=_asks_queue_for_more(asked),
     )  # fmt: skip
 
 
@@ -199,7 +209,8 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     The pods that come on top, role by role. A pod of another shape takes the place of one that runs, if its controller
     replaces pods at all; of what no snapshot has shown nothing may run yet, so that all of the new ones may come.
     """
-    replaces = _replaces(edited) and _asks_for_more(asked)
+    anew = _replaces(edited) or _is_let_in_anew(edited, asked)
+    replaces = anew and _asks_for_more(asked)
     unseen = asked.running is None or not asked.running.pods
     left = Counter[str]()
     kept = []
@@ -217,7 +228,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     return MemberUpdate(
         edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
         where=_where(edited, How.IN_PLACE, asked), refused=_refused(edited, asked),
-        anew=_replaces(edited) and _has_other_templates(edited, asked), bounded=_is_bounded(edited, asked),
+        anew=anew and _has_other_templates(edited, asked), bounded=_is_bounded(edited, asked), queued=_asks_queue_for_more(asked),
     )  # fmt: skip
 
 
@@ -247,6 +258,28 @@ def _replaces(edited: Edited) -> bool:
         return not edited.member.facts.finishes
     strategy = spec.get("upgradeStrategy") if isinstance(spec, dict) else None
     return identity.kind == "RayCluster" and isinstance(strategy, dict) and strategy.get("type") == "Recreate"
+
+
+def _is_let_in_anew(edited: Edited, asked: Asked) -> bool:
+    """
+    Whether Kueue stops it for the edit and lets it in again, so that its pods are made anew. Of a Ray cluster that is sure; KubeRay
+    leaves its pods alone otherwise.
+    """
+    identity = edited.member.identity
+    return bool(asked.queues[1]) and (identity.api_group, identity.kind) == ("ray.io", "RayCluster")
+
+
+def _asks_queue_for_more(asked: Asked) -> bool:
+    """Whether it waits in a queue that has to give more of anything than before."""
+    before, after = asked.queues
+    was, wanted = (_of_queue(facts, asked.reserve) for facts in (asked.old, asked.new))
+    return bool(after) and (before != after or any(more > was.get(name, 0) for name, more in wanted.items()))
+
+
+def _of_queue(facts: ObjectFacts, reserve: Reserve) -> Resources:
+    """What Kueue counts of an object."""
+    lots = facts.queued_for(reserve, with_peak=False)
+    return sum((requests * number + {PODS: number} for number, requests in lots), NOTHING)
 
 
 def _needs_its_surge(after: Mapping[str, Any], new: ObjectFacts) -> bool:
