@@ -3,8 +3,8 @@ What the source brings to clusters that changes what their API servers do to pod
 
 A LimitRange, a ResourceQuota or a PriorityClass may be deployed beside the apps that meet it, and no snapshot tells of it before it is
 there. So it counts where it may come: what is promised room holds when it has come. It goes with its group, and so counts on each
-cluster that the group's policy takes; which of them gets it is not waited for, because others are placed at the same time. What counts of
-the first two is the object as overrides make it there.
+cluster that the group's policy takes; which of them gets it is not waited for, because others are placed at the same time. What counts is
+the object as overrides make it there.
 """
 
 from __future__ import annotations
@@ -22,24 +22,15 @@ from gitplacer.profiles import Coming
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.variants import Overridden
-from gitplacer.workloads import priorityclasses
 from gitplacer.workloads.facts import ObjectFacts
 from gitplacer.workloads.limitranges import LimitItem
 from gitplacer.workloads.priorityclasses import PriorityClass
 from gitplacer.workloads.quotas import Quota
 
-_PRIORITY_CLASS = priorityclasses.API_GROUP, priorityclasses.KIND
-
 
 def coming(source: Source, groups: Iterable[Group]) -> Callable[[Cluster], Coming]:
     """What comes to each cluster of a source whose objects are in these groups."""
     rules = _placed(groups)
-    classes = {
-        name: tuple(
-            priorityclasses.read(item.document.cursor()) for item in own if item.identity[:2] == _PRIORITY_CLASS
-        )
-        for name, (_, own) in rules.items()
-    }
     overridden = _AsOverridden(source, [item for _, own in rules.values() for item in own])
     known: dict[tuple[object, ...], Coming] = {}
 
@@ -48,8 +39,7 @@ def coming(source: Source, groups: Iterable[Group]) -> Callable[[Cluster], Comin
         items = [item for name in names for item in rules[name][1]]
         key = names, overridden.sort(items, cluster)
         if key not in known:
-            coming_there = tuple(each for name in names for each in classes[name])
-            known[key] = _together(coming_there, [(item.identity, overridden.facts(item, cluster)) for item in items])
+            known[key] = _together([(item.identity, overridden.facts(item, cluster)) for item in items])
         return known[key]
 
     return on
@@ -100,18 +90,22 @@ def _placed(groups: Iterable[Group]) -> dict[str, tuple[PlacementPolicy, list[So
 
 
 def _counts(item: SourceObject) -> bool:
-    return bool(item.facts.limits) or item.facts.quota is not None or item.identity[:2] == _PRIORITY_CLASS
+    facts = item.facts
+    return bool(facts.limits) or facts.quota is not None or facts.priority_class is not None
 
 
-def _together(classes: tuple[PriorityClass, ...], items: Iterable[tuple[Identity, ObjectFacts]]) -> Coming:
+def _together(items: Iterable[tuple[Identity, ObjectFacts]]) -> Coming:
+    classes: list[PriorityClass] = []
     limits: dict[str, list[tuple[str, LimitItem]]] = defaultdict(list)
     quotas: dict[str, list[Quota]] = defaultdict(list)
     for identity, facts in items:
         limits[identity.namespace].extend((identity.name, each) for each in facts.limits)
         if facts.quota is not None:
             quotas[identity.namespace].append(facts.quota)
+        if facts.priority_class is not None:
+            classes.append(facts.priority_class)
     return Coming(
-        classes,
+        tuple(classes),
         {namespace: tuple(found) for namespace, found in limits.items() if found},
         {namespace: tuple(found) for namespace, found in quotas.items()},
     )

@@ -831,6 +831,57 @@ def test_a_priority_class_is_on_its_way_where_the_policy_of_its_group_takes_it(
     assert verdicts(story.run(), "web/first").get("a", "") == words
 
 
+OF_CLASSES = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: OverridePolicy
+metadata: {name: classes}
+spec:
+  select: {kinds: [PriorityClass]}
+  clusters: {names: [%s]}
+  overrides: [{op: %s, path: %s, value: %s}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "policy_of", "own", "words"),
+    [
+        ("7", ("a", "replace", "/value", "5"), "", ""),
+        ("5", ("a", "replace", "/value", "7"), "", "PriorityClass high gives priority 7, and the pod says 5"),
+        ("5", ("b", "replace", "/value", "7"), "", ""),  # which is another cluster
+        ("5", None, "[{op: replace, path: /value, value: 7}]", "PriorityClass high gives priority 7, and the pod says 5"),
+        ("7", None, "[{op: replace, path: /spec/replicas, value: 5}]", "PriorityClass high gives priority 7, and the pod says 5"),
+    ],
+)  # fmt: skip
+def test_a_class_of_the_source_gives_the_priority_that_overrides_make_of_it(
+    told: str, policy_of: tuple[str, ...] | None, own: str, words: str
+) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: first}\nspec:\n  containers: [{name: a, image: a}]\n" + PRIORITY
+    high = f"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: high}}\nvalue: {told}\n"
+    files = {"workloads/web/pod.yaml": pod, "platform/classes/high.yaml": high}
+    if policy_of:
+        files["overrides/classes.yaml"] = OF_CLASSES % policy_of
+    story = Story.of(
+        cluster("a", **({"overrides": own} if own else {})), ANYWHERE, files, capacity=snapshot("a", ROOMY),
+    )  # fmt: skip
+    assert verdicts(story.run(), "web/first").get("a", "") == words
+
+
+def test_classes_of_the_source_decide_which_pods_a_quota_counts_as_overrides_make_them() -> None:
+    """A class that is the default on one cluster alone."""
+    high = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n"
+    files = {
+        "workloads/web/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: first}\nspec:\n  containers: [{name: a, image: a}]\n",
+        "platform/classes/high.yaml": high,
+        "overrides/classes.yaml": OF_CLASSES % ("a", "add", "/globalDefault", "true"),
+    }
+    scope = "scopes: [{scopeName: PriorityClass, operator: In, values: [high]}]"
+    quota = f"resourceQuotas: [{{namespace: web, name: rq, hard: {{pods: 0}}, {scope}}}]\npriorityClasses: []\n"
+    capacity = snapshot("a", ROOMY, more=quota) | snapshot("b", "n1 1 1Gi", more=quota)
+    first_a = policy("p", "select: {}\nplacement: {type: Ordered, order: [{names: [a]}, {names: [b]}]}")
+    done = Story.of(cluster("a"), cluster("b"), first_a, files, capacity=capacity).run()
+    assert decisions(done)["web/first"].after == ("b",)
+
+
 def test_a_feature_gate_that_is_off_keeps_an_app_away() -> None:
     secret = edited(
         rayservice("web", "api"), "  rayClusterConfig:\n", "  rayClusterConfig:\n    tlsOptions: {enabled: true}\n"

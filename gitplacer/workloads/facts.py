@@ -18,6 +18,7 @@ from gitplacer.model.podrules import LabelPairs, of_another, untold_in
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import NO_NAMES, ClaimSpec, Gang, Named, PodSet, PodShape
 from gitplacer.workloads.limitranges import LimitItem
+from gitplacer.workloads.priorityclasses import PriorityClass
 from gitplacer.workloads.quotas import Quota, Usage
 from gitplacer.workloads.requests import PodAsk
 from gitplacer.workloads.surroundings import Surroundings
@@ -154,7 +155,7 @@ class ObjectFacts:
     once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
     pods claim devices, and `devices` what one of them comes to, if this object is one; `volume` is what it claims if it is a
     PersistentVolumeClaim, and `limits` what it gives to pods and wants of them if it is a LimitRange, and
-    `quota` what it bounds if it is a ResourceQuota.
+    `quota` what it bounds if it is a ResourceQuota, and `priority_class` what it is if it is a PriorityClass.
 
     `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
     `points_at` what it serves (a route its Service, an autoscaler its target),
@@ -182,6 +183,7 @@ class ObjectFacts:
     volume: ClaimSpec | None = None
     limits: tuple[LimitItem, ...] = ()
     quota: Quota | None = None
+    priority_class: PriorityClass | None = None
     accounts: tuple[Reference, ...] = ()
     refused: str = ""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
-from gitplacer.workloads import devices, limitranges, quotas
+from gitplacer.workloads import devices, limitranges, priorityclasses, quotas
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.constraints import requirement
 from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, Scale, distinct
@@ -63,6 +63,10 @@ def _resource_quota(root: Cursor) -> ObjectFacts:
     found = quotas.read(root, written=True)
     hard = {name: amount for name, amount in found.hard.items() if quotas.is_of_pods(name)}
     return ObjectFacts(quota=replace(found, hard=hard) if hard else None)
+
+
+def _priority_class(root: Cursor) -> ObjectFacts:
+    return ObjectFacts(priority_class=priorityclasses.read(root))
 
 
 def _pod_monitor(root: Cursor) -> ObjectFacts:
@@ -240,5 +244,6 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("policy", "PodDisruptionBudget"): _selecting("selector"),
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,
+    (priorityclasses.API_GROUP, priorityclasses.KIND): _priority_class,
 }
 """(API group, kind) to its reader. All versions of a group look alike in what is read here."""
