@@ -261,6 +261,11 @@ def why(done: Hydration, group: str) -> str:
     # a rolling update that may take no pod away needs one more
     ("Deployment", "", (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 2}", "{pods: 2}"), "the pods take 1 more of pods, and 0 is left"),
     ("Deployment", "", (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 3}", "{pods: 2}"), ""),
+    # but not where it is to have fewer: some go before the first comes
+    ("Deployment", "", (4, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 4}", "{pods: 4}"), ""),
+    ("Deployment", "", (4, FULL), (2, "requests: {cpu: 1500m}, limits: {cpu: 2}"), ("{requests.cpu: 4}", "{requests.cpu: 4}"), ""),
+    ("Deployment", "", (4, FULL), (2, "requests: {cpu: 2500m}, limits: {cpu: 3}"), ("{requests.cpu: 4}", "{requests.cpu: 4}"),
+     "the pods take 1 more of requests.cpu, and 0 is left"),
     ("Deployment", ONE_AT_A_TIME, (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 1}", "{pods: 2}"), ""),
     # larger pods come in the place of those that run
     ("Deployment", AT_ONCE, (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 4}", "{requests.cpu: 2}"), ""),
@@ -285,7 +290,7 @@ def test_an_edit_takes_no_more_than_its_quota_has_left(
     before, after = (
         deployment("web", "x", resources, replicas=replicas, kind=kind, more=more) for replicas, resources in (was, now)
     )
-    story = runs(before, quota(*bounds) + shown("x"))
+    story = runs(before, quota(*bounds) + shown("x", count=was[0] // 2 * 2))
     story.source |= after
     done = story.run()
     assert why(done, "web/x") == said

@@ -554,6 +554,64 @@ def test_a_rolling_update_that_may_take_no_pod_away_needs_its_surge() -> None:
         assert outcome(story.run()) == {"x/web": code}
 
 
+ONE_MORE = "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}"
+TWO_MORE = "strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 0}}"
+TAINTED = ", taints: [{key: k, value: v, effect: NoSchedule}]"
+
+
+@pytest.mark.parametrize(("more", "replicas", "cpu", "node", "code"), [
+    # of four pods that fill a node two go before the third of the new ones comes
+    (ONE_MORE, 2, 2, "", "Update a Updated"),
+    (ONE_MORE, 3, 2, "", "Update a Updated"),
+    (ONE_MORE, 4, 2, "", "Update a UpgradeDoesNotFit"),
+    (ONE_MORE, 3, 1, "", "Update a Updated"),
+    (TWO_MORE, 3, 2, "", "Update a UpgradeDoesNotFit"),  # one of the two has a place
+    (TWO_MORE, 2, 2, "", "Update a Updated"),
+    (ONE_MORE, 5, 2, "", "Update a UpgradeDoesNotFit"),
+    # nobody knows which go, and whether a larger one finds room where they were
+    (ONE_MORE, 2, 3, "", "Update a UpgradeDoesNotFit"),
+    # a place on a node that takes nothing new is none
+    (ONE_MORE, 2, 2, ", unschedulable: true", "Update a UpgradeDoesNotFit"),
+    (ONE_MORE, 2, 2, TAINTED, "Update a UpgradeDoesNotFit"),
+])  # fmt: skip
+def test_a_rolling_update_to_fewer_pods_takes_some_away_before_it_adds_one(
+    more: str, replicas: int, cpu: int, node: str, code: str
+) -> None:
+    four = {SERVICE: DEPLOYMENT.format(name="web", more=more, image="i", cpu=2).replace("replicas: 2", "replicas: 4")}
+    room = "n1 8 8Gi | %s"
+    story = Story.of(cluster("a"), governed(), four, capacity=snapshot("a", "n1 8 8Gi"))
+    assert outcome(story.run()) == {"x/web": "Place a Fits"}
+    pods = "{role: pod, node: n1, requests: {cpu: '2'}}, " * 4
+    seen = f"groups: [{{name: x/web, phase: Running, ready: true, pods: [{pods}]}}]\n"
+    story.capacity = snapshot("a", room % node, at=story.now, more=seen)
+    edited = DEPLOYMENT.format(name="web", more=more, image="i2", cpu=cpu)
+    story.source[SERVICE] = edited.replace("replicas: 2", f"replicas: {replicas}")
+    assert outcome(story.run()) == {"x/web": code}
+
+
+def test_what_a_rolling_update_to_fewer_pods_gives_back_is_kept_until_it_is_done() -> None:
+    four = {SERVICE: DEPLOYMENT.format(name="web", more=ONE_MORE, image="i", cpu=2).replace("replicas: 2", "replicas: 4")}  # fmt: skip
+    story = Story.of(cluster("a"), governed(), four, capacity=snapshot("a", "n1 8 8Gi"))
+    story.run()
+
+    def shows(number: int, epoch: int, ready: str = "true") -> None:
+        pods = "{role: pod, node: n1, requests: {cpu: '2'}}, " * number
+        there = f"groups: [{{name: x/web, phase: Running, ready: {ready}, pods: [{pods}]}}]\n"
+        story.capacity = snapshot("a", "n1 8 8Gi", at=story.now, more=f"{there}applied: {{workloads: {epoch}}}\n")
+
+    shows(4, 1)
+    story.source[SERVICE] = DEPLOYMENT.format(name="web", more=ONE_MORE, image="i2", cpu=2)
+    assert outcome(story.run()) == {"x/web": "Update a Updated"}
+    story.source |= {"workloads/x/small.yaml": DEPLOYMENT.format(name="small", more="", image="i", cpu=1)}
+    assert outcome(story.run()) == {"x/small": "Wait  NoClusterFits", "x/web": "Keep a Kept"}
+    shows(3, 2, "false")
+    assert outcome(story.run()) == {"x/small": "Wait  NoClusterFits", "x/web": "Keep a Kept"}
+    for _ in range(2):
+        shows(2, 2)
+        done = story.run()
+    assert outcome(done)["x/small"] == "Place a Fits"
+
+
 @pytest.mark.parametrize(
     "more", ["strategy: {type: Recreate}", "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"]
 )

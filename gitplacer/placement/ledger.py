@@ -610,6 +610,11 @@ class Ledger:
                 left[chosen[0]] -= 1
         return tuple(replace(pods, count=count) for pods, count in zip(gang, left, strict=True))
 
+    def may_be_where(self, group_id: str, pods: PodSet) -> bool:
+        """Whether pods may be on each node on which the snapshot shows one of their role of a group, but for its room."""
+        nodes = [self.nodes.index[node] for role, _, node in self._seen.get(group_id, ()) if role == pods.role]
+        return bool(self.nodes.admits(pods.shape)[nodes].all())
+
     def held_by(self, group_id: str, gang: Gang) -> Resources:
         """What a placed group takes here: its pods that the snapshot shows on nodes, as they run, and those that are missing."""
         total = total_requests(self.not_seen(group_id, gang))

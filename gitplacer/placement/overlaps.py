@@ -15,10 +15,20 @@ from functools import cached_property
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordUpdate
-from gitplacer.model.workload import Gang, Identity
+from gitplacer.model.workload import Gang, Identity, PodShape
 from gitplacer.placement.queued import cluster_queue, waits_in
 from gitplacer.placement.underway import Phase, noted, old_pods, phase, remembered, running_group
-from gitplacer.placement.updating import OVERLAPPING, Asked, Edits, How, MemberUpdate, member_update, pods_beside
+from gitplacer.placement.updating import (
+    OVERLAPPING,
+    Asked,
+    Edits,
+    How,
+    MemberUpdate,
+    Places,
+    member_update,
+    places_left,
+    pods_beside,
+)
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.workloads.facts import ObjectFacts, Reserve
@@ -28,13 +38,14 @@ from gitplacer.workloads.facts import ObjectFacts, Reserve
 class Overlap:
     """
     What a group holds on a cluster. `shown`: pods beside may be among those that the snapshot shows. `updates` are the edits of
-    this pass; () for what was merged before.
+    this pass; () for what was merged before. `places` are left to pods beside by some that go first.
     """
 
     base: Gang
     beside: Gang
     shown: bool
     updates: tuple[MemberUpdate, ...]
+    places: Places = ()
 
     @property
     def main(self) -> MemberUpdate | None:
@@ -125,15 +136,18 @@ class Overlaps:
         if not made and not place.entry.updates:
             return None
         running = list(self._running(place))
-        base, beside = list[Gang](), list[Gang]()
+        base, beside, places = list[Gang](), list[Gang](), list[tuple[PodShape, int]]()
         for identity, facts in place.facts.items():
             whole = facts.gang_for(place.reserve, with_peak=place.with_peak)
             own = [update for update, _ in running if (update.kind, update.name) == (identity.kind, identity.name)]
             if identity in made and made[identity].how is not How.NOTHING:
                 base.append(made[identity].stays)
                 beside.append(made[identity].beside)
+                places += made[identity].places
             elif own:
-                beside.append(pods_beside(How(own[0].how), old_pods(own, whole), facts, place.reserve))
+                how, old = How(own[0].how), old_pods(own, whole)
+                beside.append(pods_beside(how, old, facts, place.reserve))
+                places += places_left(how, old, facts, place.reserve)
             else:
                 base.append(whole)
         base.append(old_pods([update for update, _ in running], place.gang))
@@ -142,7 +156,7 @@ class Overlaps:
         if not running and not any(update.asks for update in updates):
             return None
         shown = not updates and all(seen is Phase.BOTH for _, seen in running)
-        return Overlap(tuple(pods for gang in base for pods in gang), found, shown, updates)
+        return Overlap(tuple(pods for gang in base for pods in gang), found, shown, updates, tuple(places))
 
     def _as_deployed(self, place: _Place) -> Overlap:
         """What a group holds on a cluster that it leaves by and by, whatever was edited meanwhile."""

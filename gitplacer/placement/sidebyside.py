@@ -9,15 +9,17 @@ be promised there. One that finds no room now takes none until somebody decides 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.updating import Places
 from gitplacer.relocation.evidence import is_stale
 
 
@@ -107,7 +109,20 @@ def _judged(
 def _to_come(shared: Pass, ledger: Ledger, group_id: str, cluster: str, overlap: Overlap) -> Gang:
     beside = shared.beside(group_id, cluster)
     left = ledger.beside(group_id, shared.held_on(group_id, cluster), beside, shown=overlap.shown)
+    if overlap.places:
+        left = tuple(_without_places(ledger, group_id, left, overlap.places))
     return tuple(pods for pods in left if pods.count)
+
+
+def _without_places(ledger: Ledger, group_id: str, gang: Gang, places: Places) -> Iterator[PodSet]:
+    """Pods less those that get the place of one that goes first, whichever it is."""
+    left = Counter[PodShape]()
+    for shape, count in places:
+        left[shape] += count
+    for pods in gang:
+        has = min(pods.count, left[pods.shape]) if ledger.may_be_where(group_id, pods) else 0
+        left[pods.shape] -= has
+        yield replace(pods, count=pods.count - has)
 
 
 def _reserve(shared: Pass, ledger: Ledger, group_id: str, cluster: str, gang: Gang, found: Packing | Shortfall) -> None:

@@ -148,8 +148,13 @@ class Takers:
             ]
             done = [*_instead(was[at], come)] if update is not None and _is_anew(update) else [*_grown(was[at], come)]
             afterwards += done
-            both = update is not None and update.how is not How.IN_PLACE and update.waits
-            at_once += [*was[at], *_beside(update, new, space)] if update is not None and both else done
+            if update is None or update.how is How.IN_PLACE or not update.waits:
+                at_once += done
+            elif update.how is How.ROLLING:
+                surges = [_Lot(space, role, role.surge, role.surge) for role in new.roles if role.surge]
+                at_once += [*_grown(was[at], come), *surges]
+            else:
+                at_once += [*was[at], *_beside(update, new, space)]
         return [lot for lots in was.values() for lot in lots], at_once, afterwards
 
     # pods

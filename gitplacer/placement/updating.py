@@ -61,13 +61,17 @@ def no_edits(_group: Group, _cluster: str) -> tuple[Edited, ...]:
     return ()
 
 
+Places = tuple[tuple[PodShape, int], ...]
+"""Pods of some shapes, with how many others leave a place that one of them may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemberUpdate:
     """
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
     the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are. `queued`: a
-    queue of Kueue is to give it more than before.
+    queue of Kueue is to give it more than before. `places` are those that pods which go first leave to pods beside.
     """
 
     identity: Identity
@@ -81,6 +85,7 @@ class MemberUpdate:
     anew: bool = False
     bounded: bool = False
     queued: bool = False
+    places: Places = ()
 
     @property
     def asks(self) -> bool:
@@ -120,6 +125,7 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     return MemberUpdate(
         edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked),
         anew=how is How.ROLLING, bounded=_is_bounded(edited, asked), queued=_asks_queue_for_more(asked),
+        places=places_left(how, stays, asked.new, asked.reserve),
     )  # fmt: skip
 
 
@@ -190,6 +196,22 @@ def _goes_by_cluster(pods: PodSet) -> bool:
     """Whether pods may be kept off a node by those of their own Ray cluster, or by those of the other, and not by both alike."""
     untold = untold_in(pods.labels)
     return any(key in untold for rule in pods.shape.required_rules for key in rule.keys)
+
+
+def places_left(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Places:
+    """
+    The pods of each role with how many of those that run go before one of them comes, if it asks for no more than these. What is replaced pod by pod has at no
+    time more pods than are to be, and the surge: where there are to be fewer, some that run go first, and nobody knows which.
+    """
+    if how is not How.ROLLING:
+        return ()
+    found = []
+    for pods in new.gang_for(reserve, with_peak=False):
+        old = [one for one in stays if one.role == pods.role]
+        gone = sum(one.count for one in old) - pods.count
+        if gone > 0 and not _goes_by_cluster(pods) and not any(_grows(one.shape, pods.shape) for one in old):
+            found.append((pods.shape, gone))
+    return tuple(found)
 
 
 def as_it_runs(gang: Gang, running: RunningGroup | None) -> Gang:
