@@ -100,13 +100,14 @@ def _link(target: str) -> Entry:
 
 CLASSES: Mapping[int, Class] = {
     1: Class(
-        title="Paths that no file system or person can be sure of: control and unseen characters, backslashes, ends in a dot or space, too long",
+        title="Paths that no file system or person can be sure of: control and unseen characters, backslashes, ends in a dot or space, endings in capitals, too long",
         codes=("OddPath",),
         spellings={
             "a line break": here(app(), path="workloads/red/a\nb.yaml"),
             "text that runs backwards": here(app(), path="workloads/red/\u202elmay.yaml"),
             "a backslash": here(app(), path="workloads/red/x\\..\\..\\y.yaml"),
             "a folder that ends in a dot": here(app(), path="workloads/red/x./y.yaml"),
+            "an ending in capitals": here(app(), path="workloads/red/x.YAML"),
             "a name of 300 bytes": here(app(), path=f"workloads/red/{'a' * 300}.yaml"),
         },
         tests=(

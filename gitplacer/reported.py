@@ -8,7 +8,7 @@ one that is doubted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from gitplacer.belief import (
@@ -29,6 +29,7 @@ from gitplacer.plausible import beyond_limits, implausible
 from gitplacer.problems import Location, Problem, Rejected, Severity, meant
 from gitplacer.singles import single_objects, stem
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, read_documents
+from gitplacer.source.oddpaths import ending_in_capitals
 from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
 
@@ -81,13 +82,15 @@ def _parts(tree: Tree) -> dict[str, list[str]]:
 
 
 def _read_snapshots(
-    tree: Tree, paths: Iterable[str], source: Source, memo: Memo, problems: list[Problem]
+    tree: Tree, paths: Sequence[str], source: Source, memo: Memo, problems: list[Problem]
 ) -> tuple[dict[str, tuple[Document, CapacitySnapshot]], frozenset[str]]:
     """The snapshots in some files, by cluster, and the clusters whose files have one that cannot be used."""
     folder = source.own.fleet.spec.capacity.path + "/"
     wanted = [path for path in paths if path.endswith(READ_ENDINGS)]
     reading = read_documents(tree, wanted, memo, folder=folder, max_bytes=MAX_SNAPSHOT)
     problems.extend(reading.problems)
+    passed_over = ((path, ending_in_capitals(path)) for path in paths)
+    problems.extend(Problem(Location(folder + path), "OddPath", *said) for path, said in passed_over if said)
     found: dict[str, tuple[Document, CapacitySnapshot]] = {}
     broken = {stem(path) for path in reading.broken}
     for path, item in single_objects(CapacitySnapshot, reading, folder, problems):

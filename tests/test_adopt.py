@@ -567,6 +567,12 @@ def test_a_symlink_is_left_and_not_followed(capfd: Capture, tmp_path: Path) -> N
     assert "clusters/a/folder:1:1: is a symbolic link, which is not followed" in ran.out
 
 
+def test_a_file_whose_ending_is_in_capitals_is_left_as_engines_leave_it(capfd: Capture, tmp_path: Path) -> None:
+    write(tmp_path / "old", {**GOOD, "clusters/a/OLD.YAML": "{}"})
+    ran = run(capfd, "adopt", tmp_path / "old", "-o", tmp_path / "fleet")
+    assert (ran.code, "clusters/a/OLD.YAML:1:1: ends in .YAML" in ran.out) == (1, True)
+
+
 def test_a_submodule_with_the_name_of_a_manifest_is_passed_by(capfd: Capture, tmp_path: Path) -> None:
     write(tmp_path / "old", GOOD)
     git(tmp_path / "old", "init", "-q")

@@ -597,6 +597,7 @@ WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "beside an object of no namespace": ({}, {"workloads/ml/class.yaml": PLATFORM["platform/classes.yaml"]}),
     "where a cluster has no name": (NAMELESS, {"clusters/d.yaml": NAMELESS["clusters/d.yaml"].replace("Lost", "Active")}),
     "where a cluster's name is none": (NAMELESS_TOO, {"clusters/d.yaml": NAMELESS_TOO["clusters/d.yaml"].replace("Lost", "Active")}),
+    "beside a file that is passed over": ({}, LOST | {"workloads/zoo/new.YAML": "{}"}),
     "of two groups that become one": (STACKS, rayservice("zoo", "two", workers=0, labels="{stack: one}")),
     "of a cluster that is there twice": ({}, {A: f"{LOST[A]}---\n{LOST[A]}"}),
     "where something else stands in the file": ({A: cluster("a")[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]},

@@ -61,6 +61,9 @@ ODD = {
     "workloads/ns/GIT~2/x.yaml": ".git to some file systems",
     "workloads/ns/.g\u200cit/x.yaml": ".git to some file systems",
     "workloads/ns/.g\u200cit/config": ".git to some file systems",
+    "workloads/ns/odd.YAML": "ends in .YAML, and only endings in lower case are read",
+    "workloads/ns/odd.Yml": "ends in .Yml",
+    "workloads/ns/odd.Json": "ends in .Json",
     "workloads/ns/\u200d.GIT\ufeff/hooks/post-checkout": ".git to some file systems",
 }
 
@@ -98,18 +101,23 @@ def test_no_spelling_of_an_odd_path_is_read(part: str, where: str) -> None:
     refused_alone(where.format(part))
 
 
-def test_a_group_whose_file_got_an_odd_name_stays_where_it_is() -> None:
+@pytest.mark.parametrize("path", ["workloads/ns/svc./svc.yaml", "workloads/ns/svc.YAML"])
+def test_a_group_whose_file_got_an_odd_name_stays_where_it_is(path: str) -> None:
     story = Story.of(SOURCE, capacity=ROOM)
     story.run()
-    story.source["workloads/ns/svc./svc.yaml"] = story.source.pop("workloads/ns/svc.yaml")
+    story.source[path] = story.source.pop("workloads/ns/svc.yaml")
     assert outcome(story.run()) == {"ns/svc": "Hold a UnreadableSource"}
 
 
-def test_a_policy_under_an_odd_path_holds_what_it_might_govern_and_other_files_are_nobodys() -> None:
+@pytest.mark.parametrize(("old", "odd"), [("policies/", "policies\u200b/"), (".yaml", ".YAML")])
+def test_a_policy_under_an_odd_path_holds_what_it_might_govern(old: str, odd: str) -> None:
     ((path, text),) = policy("torn", "{select: {}, precedence: 7}").items()
-    done = with_file(path.replace("policies/", "policies\u200b/"), text)
+    done = with_file(path.replace(old, odd), text)
     assert [p.code for p in done.problems] == ["OddPath"] and outcome(done)["ns/svc"].startswith("Hold")
-    for elsewhere in ("docs/x\u200b.yaml", "workloads/ns/notes\u200b.txt"):
+
+
+def test_other_files_under_odd_paths_are_nobodys() -> None:
+    for elsewhere in ("docs/x\u200b.yaml", "workloads/ns/notes\u200b.txt", "docs/x.YAML", "workloads/.ci/x.YAML"):
         assert with_file(elsewhere, "a: b\n").problems == ()
 
 
@@ -118,6 +126,22 @@ def test_a_cluster_under_an_odd_path_stops_the_run_like_any_that_cannot_be_read(
     with pytest.raises(Rejected) as rejected:
         with_file("clusters/b\u202e.yaml", text)
     assert "OddPath" in {problem.code for problem in rejected.value.problems}
+
+
+def test_a_policy_that_is_gone_is_not_looked_for_in_data_that_are_not_read() -> None:
+    story = Story.of(SOURCE, {"assets/DATA.JSON": "{}"}, capacity=ROOM)
+    story.run()
+    for path in ANYWHERE:
+        del story.source[path]
+    story.source |= policy("other", "select: {}")
+    assert outcome(story.run()) == {"ns/svc": "Keep a Kept"}
+
+
+def test_a_snapshot_whose_ending_is_in_capitals_is_told() -> None:
+    (text,) = ROOM.values()
+    story = Story.of(SOURCE, capacity={"a.YAML": text})
+    (problem,) = story.run().problems
+    assert (problem.code, problem.location.file) == ("OddPath", "capacity/a.YAML")
 
 
 # what git itself would not hold

@@ -1408,12 +1408,13 @@ def test_files_directories_and_stdin(here: Here, capfd: Capture, tmp_path: Path)
             "b.yaml": POD % "b",
             "d/z.yml": POD % "z",
             "d/e/a.json": json.dumps(yaml.safe_load(POD % "a")),
+            "d/f.YAML": POD % "f",
             "d/notes.md": "# no",
         }
     )
     ran = run(capfd, "size", "--format", "json", "b.yaml", "d", "b.yaml")
     assert (ran.code, ran.err) == (0, "")
-    assert names(ran.out) == [("b.yaml", "b"), ("d/e/a.json", "a"), ("d/z.yml", "z")]
+    assert names(ran.out) == [("b.yaml", "b"), ("d/e/a.json", "a"), ("d/f.YAML", "f"), ("d/z.yml", "z")]
 
 
 def test_stdin_is_read_once(here: Here, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:

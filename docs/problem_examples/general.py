@@ -424,6 +424,11 @@ spec:
             "`workloads/hello/settings.yaml`, with a space of no width in its name:",
             beside={"workloads/hello/sett\u200bings.yaml": f"{HEAD}data: {{}}\n"},
         ),
+        Example(
+            (),
+            "`workloads/hello/settings.YAML`, with its ending in capitals:",
+            beside={"workloads/hello/settings.YAML": f"{HEAD}data: {{}}\n"},
+        ),
     ),
     "OwnKindInWorkloads": (workload(POLICY.format("mine", "  select: {}\n"), "policy"),),
     "RecordName": (

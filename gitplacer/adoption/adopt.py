@@ -36,6 +36,7 @@ from gitplacer.pathglob import matches
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import Location
 from gitplacer.source.files import InMemory, Memo, Reading, instead_of_a_file, is_read, read_documents
+from gitplacer.source.oddpaths import ending_in_capitals
 from gitplacer.source.territory import Territory
 from gitplacer.tree import Tree
 
@@ -106,6 +107,7 @@ def adopt(tree: Tree, asked: Asked, memo: Memo | None = None) -> Adoption:
     unread = {
         *_not_rendered(folders, territory),
         *_links(folders, tree),
+        *_in_capitals(folders, tree),
         *elsewhere(steering, folders.places, others),
         *_unread_owners(tree, reading, folders),
     }
@@ -180,6 +182,12 @@ def _links(folders: Folders, tree: Tree) -> set[Remark]:
         for path, entry in tree.entries.items()
         if not entry.is_text and not is_read(path) and matches(folders.pattern, path)
     }
+
+
+def _in_capitals(folders: Folders, tree: Tree) -> set[Remark]:
+    """What looks like a manifest of a cluster, and is none to an engine."""
+    said = ((path, ending_in_capitals(path)) for path in tree if matches(folders.pattern, path))
+    return {Remark(Location(path), *what) for path, what in said if what}
 
 
 @dataclass(frozen=True, slots=True)

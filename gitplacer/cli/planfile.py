@@ -33,7 +33,7 @@ def refuse_place(path: str, source: str | None, folder: str | None = None) -> No
         raise UsageError(f"--out {path} is a directory", "name a file, such as ../plan.json")
     if not place.parent.is_dir():
         raise UsageError(f"--out {path}: there is no directory {place.parent}", "make it first, or name another")
-    if source is None or not path.endswith(READ_ENDINGS):
+    if source is None or not path.lower().endswith(READ_ENDINGS):
         return
     if place.resolve().is_relative_to((Path(source) / (folder or ".")).resolve()):
         hint = "write it beside the source, or give it another ending, such as plan.saved"

@@ -91,4 +91,6 @@ def _files(name: str) -> list[str]:
     path = Path(name)
     if not name or not path.is_dir():
         return [name]
-    return [file.as_posix() for file in sorted(path.rglob("*")) if file.suffix in READ_ENDINGS and file.is_file()]
+    return [
+        file.as_posix() for file in sorted(path.rglob("*")) if file.suffix.lower() in READ_ENDINGS and file.is_file()
+    ]

@@ -18,6 +18,7 @@ from gitplacer.source.apigroups import api_group, is_cluster_scoped
 from gitplacer.source.edited import Change, EditedFile, read_both, read_new
 from gitplacer.source.files import Memo, ReadFile, is_read
 from gitplacer.source.manifests import WORKLOADS, unit_of
+from gitplacer.source.oddpaths import odd_paths
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
 
@@ -53,10 +54,10 @@ class Concern:
 def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection[str], memo: Memo) -> Concern | None:
     """
     Whom a change of a fleet's source concerns that writes or edits manifests, or gives clusters another state; None where it does more than that, takes a
-    file or an object away, or has pods that look at others, which may be anywhere. Other files may change as above.
+    file or an object away, or has pods that look at others, which may be anywhere. Other files may change as above, under paths that nothing is to be said of.
     """
     before = change.texts_before(source)
-    if before is None or not change.entries.keys().isdisjoint(unread):
+    if before is None or not change.entries.keys().isdisjoint(unread) or odd_paths(change.entries):
         return None
     paths = [path for path in change.entries if is_read(path)]
     edited = read_both((path for path in paths if path in before), before, source, memo)

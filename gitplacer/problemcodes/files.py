@@ -25,7 +25,8 @@ CODES: Mapping[str, Code] = {
         "A path is not one that people give a file",
         "It has a character that cannot be seen or turns the writing direction, a backslash, a dot or a space at the end of a name, a "
         "name of more than 255 bytes, more than 4,096 bytes in all, more than 64 folders, or a folder that is `.git` to some file systems. "
-        "Such a path is another one on another machine or before a reviewer's eyes. The file is not read.",
+        "Such a path is another one on another machine or before a reviewer's eyes. Or it ends in `.YAML`, `.Yml` or the like: Argo CD, Flux and "
+        "kubectl pass over a file whose ending is not in lower case. The file is not read.",
         "Rename it.",
     ),
     "FileTooLarge": Code(

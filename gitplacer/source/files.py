@@ -103,6 +103,11 @@ def is_read(path: str) -> bool:
     return path.endswith(READ_ENDINGS) and not path.startswith(".") and "/." not in path
 
 
+def is_read_but_for_case(path: str) -> bool:
+    """Whether a file of a source would be looked into if its ending were in lower case."""
+    return not path.endswith(READ_ENDINGS) and is_read(path.lower())
+
+
 Maker = Callable[[], bytes | None]
 """Makes a text, of what it has and nothing else; None where it cannot."""
 Makers = Callable[[], Mapping[str, Maker]]

@@ -2,16 +2,18 @@
 Paths of a source that nobody gives a file in good faith, or that not every machine can hold.
 
 Git takes nearly any bytes for a name. A name with a turned writing direction or a line break in it deceives whoever reviews it, one with
-a backslash or a dot at its end is another file on Windows, and one of 300 bytes is none at all on Linux. Such a file is refused by
-itself, and all others are read. What git itself refuses to hold does not come as far as here: only a forged commit has it.
+a backslash or a dot at its end is another file on Windows, and one of 300 bytes is none at all on Linux. One that ends in `.YAML` is a
+manifest to whoever wrote it, and to no tool that syncs it. Such a file is refused by itself, and all others are read. What git itself refuses
+to hold does not come as far as here: only a forged commit has it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from gitplacer.plaintext import UNSEEN
+from gitplacer.source.files import is_read, is_read_but_for_case
 
 MAX_SEGMENT = 255
 """Bytes of one part of a path: NAME_MAX of Linux."""
@@ -26,11 +28,11 @@ _IGNORED = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*"
 _DOT_GIT = re.compile(rf"(?:^|[/\\])(?:{_IGNORED}{_IGNORED.join('.git')}{_IGNORED}|git~[0-9])[. ]*(?=[/\\:]|$)", re.I)
 
 
-def odd_paths(paths: Iterable[str], is_read: Callable[[str], bool]) -> dict[str, tuple[str, str]]:
-    """What is odd about each odd one of the paths, and what to do. Of what is not read only a disguised `.git` is."""
+def odd_paths(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """What is odd about each odd one of the paths, and what to do. Of what is not read an ending in capitals is, and a disguised `.git`."""
     found = {}
     for path in paths:
-        odd = _oddity(path) if is_read(path) else _disguise(path)
+        odd = _oddity(path) if is_read(path) else ending_in_capitals(path) or _disguise(path)
         if odd is not None:
             found[path] = odd
     return found
@@ -56,6 +58,15 @@ def _oddity(path: str) -> tuple[str, str] | None:
     if path.count("/") > MAX_FOLDERS:
         return f"is in {path.count('/')} folders, more than {MAX_FOLDERS}", "move it up"
     return _disguise(path)
+
+
+def ending_in_capitals(path: str) -> tuple[str, str] | None:
+    """What to say of a path that would be read if its ending were in lower case, and what to do; None of any other."""
+    if not is_read_but_for_case(path):
+        return None
+    stem, _, ending = path.rpartition("/")[2].rpartition(".")
+    what = f"ends in .{ending}, and only endings in lower case are read, also by Argo CD, Flux and kubectl"
+    return what, f"rename it to {stem}.{ending.lower()}, or take it out"
 
 
 def _disguise(path: str) -> tuple[str, str] | None:

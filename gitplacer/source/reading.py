@@ -24,7 +24,16 @@ from gitplacer.problems import Location, Problem
 from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
-from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, Reading, instead_of_a_file, is_read, read_documents
+from gitplacer.source.files import (
+    MAX_FILE,
+    READ_ENDINGS,
+    Memo,
+    Reading,
+    instead_of_a_file,
+    is_read,
+    is_read_but_for_case,
+    read_documents,
+)  # fmt: skip
 from gitplacer.source.fleetspec import about_place, first_spec, may_hold_a_fleet
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, unit_of
 from gitplacer.source.mentions import Mentions
@@ -166,7 +175,7 @@ class _Read:
 
 def _read(tree: Tree, memo: Memo) -> _Read:
     paths = [path for path in tree if is_read(path)]
-    odd = odd_paths(tree, is_read)
+    odd = odd_paths(tree)
     unfit = {*odd, *(path for path in paths if tree.entries[path].size > MAX_FILE)}
     reading = read_documents(tree, [path for path in paths if path not in unfit], memo)
     everything = (item.document for items in reading.documents.values() for item in items)
@@ -185,6 +194,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     spec = trusted or first_spec(read.ours, may_hold_a_fleet(tree, [*reading.broken, *read.unfit])) or FleetSpec()
     land = Territory(tree, spec)
     torn = land.trusted_bytes({*reading.broken, *read.unfit})
+    # Of what is passed over for its ending, most is data that is nobody's manifest.
+    torn = {path: data for path, data in torn.items() if not is_read_but_for_case(path) or torn_kinds(data)}
     outside = [document for document in read.ours if land.is_trusted(document.file)]
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = case_twins(read.paths, land, tenancy)

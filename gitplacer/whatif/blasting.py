@@ -19,7 +19,7 @@ from gitplacer.model.decision import Action, Decision
 from gitplacer.placement.eligibility import may_not_stay
 from gitplacer.plaintext import printable
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.files import is_read
+from gitplacer.source.files import is_read, is_read_but_for_case
 from gitplacer.source.manifests import unit_of
 from gitplacer.tree import Changes, Tree, differing_paths
 from gitplacer.whatif.ground import Ground, brought, fates, out_of_service, unguarded
@@ -31,7 +31,7 @@ def policy_edit(before: Tree, after: Tree, snapshot: Snapshot) -> Changes:
     paths = [
         path
         for path in differing_paths(before, after)
-        if is_read(path)
+        if is_read(path) or is_read_but_for_case(path)
         if unit_of(spec, path) is None and not path.startswith(spec.capacity.path + "/")
     ]
     written = after.read_all(path for path in paths if path in after and after.entries[path].is_text)
