@@ -352,6 +352,38 @@ def test_a_directive_is_told_by_what_is_wrong_with_it(text: str, said: str) -> N
     assert (fault.code, fault.message) == ("InvalidYAML", said) and "indentation" not in fault.hint
 
 
+LONG_KEY = "k" * 1025
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"{LONG_KEY}: b\n", "1:1"),
+        (f"a:\n  {LONG_KEY}: b\n", "2:3"),
+        (f'a:\n  "{LONG_KEY[2:]}": b\n', "2:3"),
+        (f"a:\n  b: c\n  '{LONG_KEY}':\n    d: e\n", "3:3"),
+        (f"a:\n  - b: c\n  - - {LONG_KEY} : d\n", "3:7"),
+        (f"a: {{b: [c], {LONG_KEY}: d}}\n", "1:13"),
+        (f'a: {{"{LONG_KEY[:500]}, {LONG_KEY[:600]}" : b}}\n', "1:5"),
+        (f'{{"a": [1],\n "{LONG_KEY}": 2, "a": 1}}', "2:2"),
+    ],
+    ids=lambda text: text.replace(LONG_KEY, "k*")[:30],
+)
+def test_a_key_that_is_too_long_is_told_as_one(text: str, place: str) -> None:
+    (fault,) = parse(text.encode()).faults
+    assert f"{fault.line}:{fault.column}" == place and fault.message.startswith("a key of 1,")
+    written = "a:\n  ? " + LONG_KEY + "\n  : b\n"
+    assert parse(written.encode()).faults == () and "`? key`" in fault.hint
+
+
+@pytest.mark.parametrize(
+    "text", [f"a: {LONG_KEY}: b\n", f'a: "{LONG_KEY}": b\n', f"{LONG_KEY[1:]}: b: c\n", f"a: {{b: {LONG_KEY}: c}}\n"]
+)
+def test_a_colon_behind_a_long_value_is_no_end_of_a_key(text: str) -> None:
+    (fault,) = parse(text.encode()).faults
+    assert "a key of" not in fault.message
+
+
 @pytest.mark.parametrize(
     ("data", "fault"),
     [

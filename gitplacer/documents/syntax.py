@@ -17,6 +17,9 @@ MAX_DEPTH = 64
 _CONFLICT = re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
 _LINE_END = re.compile("\n")
+_MOST_OF_A_KEY = 1024
+"""Characters of a key that YAML tells from its colon. Of a longer one libyaml says only that the colon is in the wrong place."""
+_BEFORE_A_KEY = re.compile(r" *(?:- +)*")
 
 _PLAIN: tuple[tuple[str, str, str], ...] = (
     (
@@ -122,6 +125,10 @@ def explained(error: Exception, text: str) -> Flaw:
         return Flaw(tab, "TabIndentation", "a tab where YAML wants spaces", "indent with spaces")
     if "nesting depth" in problem:  # libyaml has a bound of its own, and may scan brackets far ahead of us
         return too_deep(at)
+    if (key := _long_key(text, at, in_flow="expected ',' or" in problem)) is not None:
+        hint = "shorten it, or write `? key` on one line and `: value` on the next"
+        what = f"a key of {at - key:,} characters, more than the {_MOST_OF_A_KEY:,} that YAML allows before a colon"
+        return Flaw(key, "InvalidYAML", what, hint)
     if "cannot start any token" in problem:
         return Flaw(at, "InvalidYAML", f"a value cannot start with {text[at : at + 1]}", "put it in quotes")
     for words, message, hint in _PLAIN:
@@ -129,6 +136,24 @@ def explained(error: Exception, text: str) -> Flaw:
             unclosed = any(cause in problem for cause in _UNCLOSED)
             return Flaw(opened if unclosed and opened is not None else at, "InvalidYAML", message, hint)
     return Flaw(at, "InvalidYAML", f"this is not YAML: {problem}", "check indentation, quotes and brackets near here")
+
+
+def _long_key(text: str, at: int, *, in_flow: bool) -> int | None:
+    """Where the key starts whose colon an error is at, if it is too long for one. `in_flow`: in { } or [ ]."""
+    if text[at : at + 1] != ":":
+        return None
+    start = _line(text, at)[0]
+    head = text[start:at].rstrip()
+    if head.endswith(("'", '"')):
+        first = head.rfind(head[-1], 0, -1)
+    elif in_flow:
+        first = max(map(head.rfind, "{[,")) + 1
+        first += len(head) - first - len(head[first:].lstrip())
+    else:
+        before = _BEFORE_A_KEY.match(head)
+        first = before.end() if before else 0
+    is_value = head[:first].rstrip().endswith(":") or ": " in head[first:]
+    return start + first if at - start - first > _MOST_OF_A_KEY and not is_value else None
 
 
 def _index(error: Exception, name: str, text: str) -> int | None:
