@@ -211,11 +211,22 @@ def test_a_reader_that_leaves_early_is_no_error_worth_a_word() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
-def test_a_full_disk_is_said() -> None:
-    code = "import sys; from gitplacer.cli import main; sys.exit(main(['schema']))"
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("schema", "stdout"),
+        ("suspend hello/* {fleet} --diff", "stdout"),
+        ("report -o /dev/full {fleet}", "/dev/full"),
+    ],
+)
+def test_of_a_full_disk_is_said_what_could_not_be_written(command: str, named: str, fleet: Path) -> None:
+    args = command.format(fleet=fleet).split()
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.stderr == "error: No space left on device\n"
+        done = subprocess.run(
+            [sys.executable, "-m", "gitplacer", *args], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    (*_, said, hint) = done.stderr.splitlines()
+    assert said == f"error: {named}: No space left on device" and hint == "  hint: make room there, or write elsewhere"
     assert done.returncode == 1
 
 

@@ -211,7 +211,7 @@ def test_a_secret_in_two_writes_is_one_all_the_same(
 def test_a_line_that_is_asked_for_is_shown_at_once() -> None:
     raw = io.BytesIO()
     under = io.TextIOWrapper(raw, "utf-8")
-    stream = Redacted(under)
+    stream = Redacted(under, "stdout")
     stream.write("done? ")
     assert raw.getvalue() == b""
     stream.flush()

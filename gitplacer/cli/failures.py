@@ -7,6 +7,7 @@ a hint. What git cannot do has a code with a page. What nobody foresaw is called
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -56,14 +57,19 @@ def lines(error: BaseException) -> list[str]:
             return _message(error.format_message())
         case OSError():
             where = f"{error.filename}: " if isinstance(error.filename, str) else ""
-            return _message(f"{where}{error.strerror or error}", _near(error))
+            return _message(f"{where}{error.strerror or error}", _remedy(error))
     return _message(
         f"internal error: {type(error).__name__}: {error}",
         f"this is a bug in gitplacer, please report it; {DEBUG_VARIABLE}=1 shows the traceback",
     )
 
 
-def _near(error: OSError) -> str:
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in _FULL and error.filename:
+        return "make room there, or write elsewhere"
     if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str) or not error.filename:
         return ""
     from gitplacer.git.nearpath import near_path

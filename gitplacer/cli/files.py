@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitplacer.cli.streams import naming
+
 
 def writable(target: Path, example: str) -> Path:
     """A file, if there is a place for it: what is to be written takes a while to make, so a mistake is told before."""
@@ -37,14 +39,15 @@ def new_folder(name: str) -> Path:
 
 
 def write_whole(target: Path, data: bytes) -> None:
-    """Replace a file; a device or a pipe is written to. Raises OSError."""
+    """Replace a file; a device or a pipe is written to. Raises OSError, which names it."""
     if target.exists() and not target.is_file():
-        target.write_bytes(data)
+        with naming(str(target)):
+            target.write_bytes(data)
         return
     place = target.resolve()  # what a link points to is replaced, not the link
     handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with naming(str(target)), os.fdopen(handle, "wb") as file:
             file.write(data)
         Path(temporary).chmod(place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
         Path(temporary).replace(place)
@@ -76,7 +79,8 @@ def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
         for path, data in files.items():
             place = stage / path
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+            with naming(str(top / path)):
+                place.write_bytes(data)
         if not top.exists():
             stage.rename(top)
             return sorted(files)

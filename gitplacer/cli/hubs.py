@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from gitplacer.cli.streams import print_bytes
 from gitplacer.plaintext import printable
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def write_all(snapshots: Sequence[tuple[CapacitySnapshot, bytes]], target: str) 
     from gitplacer.cli.progress import note
 
     if target == "-":
-        click.echo(b"---\n".join(data for _, data in snapshots), nl=False)
+        print_bytes(b"---\n".join(data for _, data in snapshots))
         return 0
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)

@@ -7,10 +7,8 @@ wants it; a patch goes to stdout and is applied by `git apply`.
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
-import sys
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -18,6 +16,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from gitplacer.cli.streams import print_bytes
 
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
@@ -122,7 +122,7 @@ class Intent:
         if self._branch is None:
             for line in told:
                 note(line)
-            _print(patch(done.source, done.changes, folder))
+            print_bytes(patch(done.source, done.changes, folder))
             note("Next: git apply, commit and push it; gitplacer reconcile carries it out")
             return
         prefix = f"{folder}/" if folder else ""
@@ -135,12 +135,3 @@ class Intent:
         for path in sorted(changes.written):
             click.echo(f"  {printable(path)}")
         note(f"Next: git push origin {shlex.quote(self._branch.name)}; gitplacer reconcile carries it out")
-
-
-def _print(text: bytes) -> None:
-    """Bytes as they are, whatever the terminal's encoding."""
-    sys.stdout.flush()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.buffer.write(text)
-    else:
-        sys.stdout.write(text.decode("utf-8", "replace"))

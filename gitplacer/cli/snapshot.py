@@ -10,6 +10,7 @@ import click
 from gitplacer.cli.completing import clusters, contexts, files, folders
 from gitplacer.cli.options import OneOf
 from gitplacer.cli.sending import sending
+from gitplacer.cli.streams import print_bytes
 from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def command(
     file = None if target == "-" else writable(Path(target), "my-cluster.yaml")
     ((found, data),) = look(settings(".", now=options["now"]).now)
     if file is None:
-        click.echo(data, nl=False)
+        print_bytes(data)
         return 0
     write_whole(file, data)
     note(f"wrote {target}: {_counted(found)}")

@@ -3,7 +3,7 @@ What a command prints, with secrets taken out.
 
 Whatever a command or a library under it writes to stdout or stderr as text goes through here, so that nobody has to remember it. A line is
 held until it is whole: a secret that is written in two parts is one all the same. Bytes do not go through:
-they are a file's, which has to be what it is: manifests to be applied, patches, snapshots.
+they are a file's, which has to be what it is: manifests to be applied, patches, snapshots. What cannot be written says its name.
 """
 
 from __future__ import annotations
@@ -19,11 +19,22 @@ _LONGEST = 1 << 13
 """Characters of an unfinished line that are held back."""
 
 
+@contextlib.contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Let an OSError say the name of what was read or written, where it says none: that of a `write` does not."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or what
+        raise
+
+
 class Redacted(io.TextIOWrapper):
     """A text stream over the buffer of another that takes secrets out of what is written, line by line."""
 
-    def __init__(self, stream: io.TextIOWrapper) -> None:
+    def __init__(self, stream: io.TextIOWrapper, called: str) -> None:
         stream.flush()
+        self._called = called
         self._held = ""
         self._one = threading.RLock()  # threads write, and a signal may come while one does
         super().__init__(
@@ -35,7 +46,7 @@ class Redacted(io.TextIOWrapper):
         )
 
     def write(self, text: str, /) -> int:
-        with self._one:
+        with self._one, naming(self._called):
             held = self._held + text
             end = max(held.rfind("\n"), held.rfind("\r")) + 1
             if len(held) - end > _LONGEST:
@@ -45,7 +56,7 @@ class Redacted(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        with self._one:
+        with self._one, naming(self._called):
             held, self._held = self._held, ""
             self._put(held)
             super().flush()
@@ -64,7 +75,8 @@ def redacted() -> Iterator[None]:
 
     hide_environment(os.environ)
     before = sys.stdout, sys.stderr
-    made = [Redacted(each) if isinstance(each, io.TextIOWrapper) else each for each in before]
+    named = zip(before, ("stdout", "stderr"), strict=True)
+    made = [Redacted(each, name) if isinstance(each, io.TextIOWrapper) else each for each, name in named]
     sys.stdout, sys.stderr = made
     try:
         yield
@@ -73,6 +85,17 @@ def redacted() -> Iterator[None]:
         for each in made:
             if isinstance(each, Redacted):
                 _let_go(each)
+
+
+def print_bytes(data: bytes) -> None:
+    """Bytes to stdout as they are, whatever the terminal's encoding."""
+    sys.stdout.flush()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        with naming("stdout"):
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+    else:
+        sys.stdout.write(data.decode("utf-8", "replace"))
 
 
 def _let_go(stream: Redacted) -> None:
