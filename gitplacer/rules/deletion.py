@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from gitplacer.documents import Cursor
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.rules.rayjob import selects_cluster
-from gitplacer.workloads.rayjobspec import RELEASING
+from gitplacer.workloads.raydeletion import LEGACY, deletions, strategy_of
 
 _ORDER = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
 """From little to much: a later one includes the earlier."""
@@ -22,7 +22,6 @@ _ORDER = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
 POLICIES = (*_ORDER, "DeleteNone")
 
 _STATUSES = {"jobStatus": ("SUCCEEDED", "FAILED"), "jobDeploymentStatus": ("Failed",)}
-_LEGACY = {"onSuccess": "succeeded", "onFailure": "failed"}
 _ON_ITS_OWN = ("DeleteWorkers", "DeleteCluster")
 """What can be done to a Ray cluster of the job's own only."""
 
@@ -45,7 +44,7 @@ def strategy(manifest: RayManifest) -> None:
     found = _strategy(manifest)
     if found is None or manifest.job is None:
         return
-    legacy = [key for key in _LEGACY if found.has(key)]
+    legacy = [key for key in LEGACY if found.has(key)]
     if found.items("deletionRules"):
         if legacy:
             message = f"deletionRules does not go with {' and '.join(legacy)}"
@@ -81,7 +80,7 @@ def policies(manifest: RayManifest) -> None:
         elif manifest.autoscaling and policy == "DeleteWorkers":
             message = "DeleteWorkers does not go with enableInTreeAutoscaling: the autoscaler owns the workers"
             tell(owner, "InvalidDeletion", message, "use DeleteCluster, or turn the autoscaler off", key="policy")
-        elif policy == "DeleteNone" and where in _LEGACY and job.boolean("shutdownAfterJobFinishes"):
+        elif policy == "DeleteNone" and where in LEGACY and job.boolean("shutdownAfterJobFinishes"):
             message = f"{where} says DeleteNone and shutdownAfterJobFinishes says to delete the Ray cluster"
             tell(owner, "InvalidDeletion", message, "keep one of them", key="policy")
 
@@ -140,7 +139,7 @@ def keeps_cluster(manifest: RayManifest) -> None:
     if job.boolean("shutdownAfterJobFinishes"):
         return
     found = _strategy(manifest)
-    outcomes = {outcome for outcome, _, _ in _said(found)} if found is not None else set()
+    outcomes = {told.outcome for told in deletions(found)} if found is not None else set()
     if len(outcomes) == 2 or (found is not None and not outcomes):
         return
     when = "is done" if not outcomes else "has failed" if "succeeded" in outcomes else "has succeeded"
@@ -152,33 +151,15 @@ def keeps_cluster(manifest: RayManifest) -> None:
     tell(job, "KeepsRayCluster", message, hint, key="deletionStrategy" if outcomes else "shutdownAfterJobFinishes")
 
 
-def seconds_kept(manifest: RayManifest) -> int | None:
-    """How long the Ray cluster of a job's own stays when the job is done, whatever came of it; None where it may stay for ever."""
-    job = manifest.job
-    if job is None:
-        return None
-    if job.boolean("shutdownAfterJobFinishes"):
-        return max(job.integer("ttlSecondsAfterFinished") or 0, 0)
-    found = _strategy(manifest)
-    waits: dict[str, int] = {}
-    for outcome, policy, seconds in _said(found) if found is not None else ():
-        if policy in RELEASING:
-            waits[outcome] = min(seconds, waits.get(outcome, seconds))
-    return max(waits.values()) if len(waits) == len(_LEGACY) else None
-
-
 def _strategy(manifest: RayManifest) -> Cursor | None:
-    job = manifest.job
-    if job is None or not manifest.v1 or not job.has("deletionStrategy"):
-        return None
-    return job.mapping("deletionStrategy")
+    return strategy_of(manifest.job, v1=manifest.v1) if manifest.job is not None else None
 
 
 def _policies(found: Cursor) -> Iterator[tuple[Cursor, str]]:
     """What says a policy, and how it is called."""
     for number, rule in enumerate(found.items("deletionRules")):
         yield rule, f"deletionRules[{number}]"
-    for key in _LEGACY:
+    for key in LEGACY:
         if found.has(key):
             yield found.mapping(key), key
 
@@ -211,20 +192,6 @@ def _in_order(same: dict[str, tuple[int, Cursor]], status: str) -> None:
             hint = "raise ttlSeconds here, or lower it there"
             tell(condition, "InvalidDeletion", message, hint, key="ttlSeconds" if condition.has("ttlSeconds") else None)
         before = policy
-
-
-def _said(found: Cursor) -> Iterator[tuple[str, str, int]]:
-    """The outcomes of a job that something is said for: what is done then, and after how many seconds."""
-    for rule in found.items("deletionRules"):
-        condition = rule.mapping("condition")
-        told = rule.text("policy"), max(condition.integer("ttlSeconds", 0) or 0, 0)
-        if condition.text("jobStatus") == "SUCCEEDED":
-            yield "succeeded", *told
-        elif condition.text("jobStatus") == "FAILED" or condition.text("jobDeploymentStatus") == "Failed":
-            yield "failed", *told
-    for key, outcome in _LEGACY.items():
-        if found.has(key):
-            yield outcome, found.mapping(key).text("policy"), 0
 
 
 RULES: tuple[Rule, ...] = (ttl, strategy, policies, conditions, deletes_itself, keeps_cluster)

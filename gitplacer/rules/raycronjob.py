@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from gitplacer.problems import nearest
 from gitplacer.rules import cron
-from gitplacer.rules.deletion import seconds_kept
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.rules.rayjob import selects_cluster
 from gitplacer.rules.timezones import TIME_ZONES
+from gitplacer.workloads.raydeletion import seconds_kept
 
 
 def schedule(manifest: RayManifest) -> None:
@@ -56,7 +56,7 @@ def overlap(manifest: RayManifest) -> None:
     text = spec.text("schedule") if manifest.kind == "RayCronJob" else ""
     if not text or cron.flaw(text) or job is None or not job.has("rayClusterSpec") or selects_cluster(job):
         return
-    kept = seconds_kept(manifest)
+    kept = seconds_kept(job, v1=manifest.v1)
     if kept is None or spec.boolean("suspend"):
         return
     gap, deadline = cron.shortest_gap(text), job.integer("activeDeadlineSeconds") or 0

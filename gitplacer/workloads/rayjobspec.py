@@ -9,7 +9,7 @@ a new Ray cluster, so they need no more room. RayJob is such a spec; RayCronJob 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from gitplacer.model.workload import NO_NAMES, PodShape
 from gitplacer.workloads import podtemplate, rayspec
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role, distinct, existing
 from gitplacer.workloads.jobspec import job_labels
+from gitplacer.workloads.raydeletion import seconds_kept
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.requests import Part, PodAsk, amounts, with_defaults
 from gitplacer.workloads.surroundings import Surroundings
@@ -30,7 +31,6 @@ SUBMITTER = Part(
     limits=amounts(cpu="1", memory="1Gi"),
 )
 MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
-RELEASING = ("DeleteCluster", "DeleteSelf")
 _REFUSED_UNUSED = ("InvalidQuantity", "InvalidReplicas", "MissingField", "TooManyFaults", "WrongType")
 """Problems of a Ray cluster spec for which a job is refused that makes no Ray cluster of it."""
 
@@ -52,7 +52,8 @@ def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -
         facts = facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     elif spec.boolean("suspend"):
         facts = facts.stopped("suspended")
-    return facts.but(releases_when_finished=bool(chosen.keys()) or _releases(root, spec))
+    released = bool(chosen.keys()) or seconds_kept(spec, v1=is_v1(root)) is not None
+    return facts.but(releases_when_finished=released)
 
 
 def job_templates(value: Mapping[str, Any], spec: Path) -> tuple[Path, ...]:
@@ -130,25 +131,3 @@ def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_
         "submitter", shape, number, number, number, named=named, ask=ask, counted=counted, queued_requests=queued
     )  # fmt: skip
     return facts.but(roles=(*facts.roles, role), pods=(*facts.pods, labels), needs=needs, claims=claims)
-
-
-def _releases(root: Cursor, spec: Cursor) -> bool:
-    """Whether the Ray cluster goes when the job is done, both when it succeeded and when it failed."""
-    if spec.boolean("shutdownAfterJobFinishes"):
-        return True
-    if not is_v1(root) or not spec.has("deletionStrategy"):
-        return False
-    return {"succeeded", "failed"} <= set(_released_outcomes(spec.mapping("deletionStrategy")))
-
-
-def _released_outcomes(strategy: Cursor) -> Iterator[str]:
-    for rule in strategy.items("deletionRules"):
-        if rule.text("policy") in RELEASING:
-            condition = rule.mapping("condition")
-            if condition.text("jobDeploymentStatus") == "Failed":
-                yield "failed"
-            elif condition.text("jobStatus") in ("SUCCEEDED", "FAILED"):
-                yield condition.text("jobStatus").lower()
-    for key, outcome in (("onSuccess", "succeeded"), ("onFailure", "failed")):
-        if strategy.has(key) and strategy.mapping(key).text("policy") in RELEASING:
-            yield outcome
