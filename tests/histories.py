@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from random import Random
@@ -41,6 +41,7 @@ from gitplacer.tree import Tree
 from gitplacer.treeids import tree_id
 from tests import exactfit, provenance
 from tests import schedulerjudge as judge
+from tests.seeds import Lived
 from tests.stories import FLEET, START, cluster, policy
 from tests.test_world import Wish
 from tests.world import (
@@ -440,13 +441,8 @@ def draw_site(lot: Random, name: str) -> Site:
 
 
 @dataclass
-class History:
+class History(Lived):
     """A fleet and its life, for one seed."""
-
-    seed: int
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.lot = lot = Random(self.seed)

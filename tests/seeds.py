@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import dataclass, field
 
 
-class Lived(Protocol):
-    """A life that is over: what was counted in it, what was told, and which laws it broke."""
+@dataclass
+class Lived:
+    """The life of one seed: what was counted in it, which laws it broke, and what was told, its story."""
 
-    counts: Counter[str]
-    wrong: list[str]
-    told: list[str]
+    seed: int
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
 
 def live_all(what: str, noun: str, live: Callable[[int], Lived], args: Sequence[str] | None) -> int:

@@ -20,7 +20,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
 
@@ -28,7 +28,7 @@ import pytest
 
 from gitplacer.hydrate import Hydration
 from gitplacer.problems import Rejected, Severity
-from tests.seeds import live_all
+from tests.seeds import Lived, live_all
 from tests.stories import Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 SHORT, CHUNK = 60, 10  # seeds in the suite, seeds in a test
@@ -212,13 +212,8 @@ class Draws(Random):
 
 
 @dataclass
-class Life:
+class Life(Lived):
     """A fleet, and what happens to it."""
-
-    seed: int
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
 
     def live(self) -> Life:
         try:

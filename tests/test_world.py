@@ -26,7 +26,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -39,7 +39,7 @@ from gitplacer.model.decision import Action, Reason
 from gitplacer.model.verdicts import NONE
 from gitplacer.problems import Severity
 from tests import exactfit
-from tests.seeds import live_all
+from tests.seeds import Lived, live_all
 from tests.stories import PRIVILEGED, Story, cluster, outcome, policy
 from tests.test_rendered_directories import contents
 from tests.world import (
@@ -228,13 +228,8 @@ class Promise:
 
 
 @dataclass
-class Life:
+class Life(Lived):
     """Clusters under gitplacer, for one seed."""
-
-    seed: int
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.lot = lot = Random(self.seed)
