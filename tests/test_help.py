@@ -16,7 +16,7 @@ import pytest
 from docs import sessions
 from gitplacer.cli import COMMANDS, lessons, root
 from gitplacer.cli.manpage import man_page
-from gitplacer.cli.teaching import option_groups
+from gitplacer.cli.teaching import Taught, option_groups
 from tests.commands import git, run
 from tests.dumps import machine
 
@@ -223,6 +223,13 @@ def test_what_roff_would_take_for_a_request_is_text() -> None:
 
     page = man_page(click.Context(odd, info_name="odd"))
     assert "\n\\&.SH is no request, and \\efB no font; it's a \\[u2014] dash.\n" in page
+
+
+def test_help_is_asked_for_in_one_way_whoever_looked_at_a_command_first() -> None:
+    @click.command("plain", cls=Taught)
+    def plain() -> None: ...
+
+    assert [option.opts for option in plain.get_params(click.Context(plain))] == [["-h", "--help"]]
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="there is no man")

@@ -20,6 +20,7 @@ import click
 
 from gitplacer import __version__
 from gitplacer.cli.streams import redacted
+from gitplacer.cli.teaching import HELP_OPTIONS
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -95,7 +96,7 @@ class LazyGroup(click.Group):
         formatter.write_text("gitplacer help COMMAND teaches by example. gitplacer demo shows all of it in a minute.")
 
 
-@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": HELP_OPTIONS})
 @click.version_option(__version__, prog_name="gitplacer", message="%(prog)s %(version)s")
 @click.pass_context
 def root(ctx: click.Context) -> None:

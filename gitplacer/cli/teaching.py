@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 _OTHERS = "Options"
 
 
+HELP_OPTIONS = ["-h", "--help"]
+
+
 class _Teaching(click.Command):
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        # Not what the context says: click keeps the option that it makes of them, for contexts that say otherwise as well.
+        return HELP_OPTIONS
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, options in option_groups(self, ctx):
             rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
