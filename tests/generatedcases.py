@@ -96,10 +96,6 @@ def _plain(lot: random.Random, milli: int, size: int, **more: int) -> Json:
     return {"containers": [{"name": "ray", "image": "rayproject/ray", "resources": resources}]}
 
 
-def _workers(sketch: Sketch) -> list[Group]:
-    return sketch.groups[1:]
-
-
 def _label(node: Json, key: str, value: str | None) -> None:
     if value is not None:
         node["metadata"]["labels"][key] = value

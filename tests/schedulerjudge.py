@@ -831,12 +831,6 @@ def run_on(cluster: Cluster, order: Order | None, scoring: str, seed: int) -> Ou
     return Outcome(placed, tuple(name for name in cluster.pods if name not in placed))
 
 
-def fits_alone(case: Json, name: str) -> dict[str, str | None]:
-    """For each node of the starting state, the first filter that refuses this pod, or None."""
-    cluster = Cluster(case)
-    return {node.name: why for node, why in cluster.refusals(cluster.pods[name])}
-
-
 def classes(case: Json) -> tuple[tuple[str, ...], ...]:
     """The names of pods that differ in nothing but the name, in order of first appearance."""
     found: dict[str, list[str]] = {}

@@ -144,15 +144,6 @@ def test_a_status_that_stays_pending_is_no_failure(gitlab: Site) -> None:
     assert len(gitlab.state.statuses) == 1
 
 
-def test_commits_are_linked_to_where_people_read_them() -> None:
-    github = opened(Access(host="github", repo="a/b", url="https://api.github.com", token=TOKEN))
-    own = opened(Access(host="github", repo="a/b", url="https://git.example.com/api/v3", token=TOKEN))
-    gitlab = opened(Access(host="gitlab", repo="a/b/c", url="https://gitlab.com/api/v4", token=TOKEN))
-    assert github.commit_url(SHA) == f"https://github.com/a/b/commit/{SHA}"
-    assert own.commit_url(SHA) == f"https://git.example.com/a/b/commit/{SHA}"
-    assert gitlab.commit_url(SHA) == f"https://gitlab.com/a/b/c/-/commit/{SHA}"
-
-
 # comments
 
 

@@ -24,7 +24,6 @@ from gitplacer.hosts.patience import Patience, Wait
 
 _TIMEOUT = 30
 _STATES = {"pending": State.PENDING, "success": State.SUCCESS, "failure": State.FAILURE, "error": State.FAILURE}
-_OWN_API = "https://api.github.com"
 
 
 class GitHub:
@@ -134,10 +133,6 @@ class GitHub:
             self._repository.get_commit(commit).create_status(
                 str(status.state), description=status.description, context=status.context, **fields
             )
-
-    def commit_url(self, commit: str) -> str:
-        web = self._access.url.removesuffix("/api/v3")
-        return f"{'https://github.com' if web == _OWN_API else web}/{self.repo}/commit/{commit}"
 
     @functools.cached_property
     def _me(self) -> int:

@@ -160,9 +160,6 @@ class GitLab:
             if error.status != 400 or "Cannot transition status" not in error.message:
                 raise
 
-    def commit_url(self, commit: str) -> str:
-        return f"{self._web}/-/commit/{commit}"
-
     @property
     def _web(self) -> str:
         return f"{self._access.url.removesuffix('/api/v4')}/{self.repo}"

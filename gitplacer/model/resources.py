@@ -86,10 +86,6 @@ class Resources(Mapping[str, int]):
         names = self._amounts.keys() | other.keys()
         return Resources({name: max(self.get(name, 0), other.get(name, 0)) for name in names})
 
-    def replaced_by(self, other: Mapping[str, int]) -> Resources:
-        """These amounts with those of `other` in place of the same names (zero replaces too)."""
-        return Resources({**self._amounts, **other})
-
     def rendered(self) -> dict[str, str]:
         """As Kubernetes quantity strings, sorted by name."""
         return {name: quantity.render(name, value) for name, value in self._amounts.items()}

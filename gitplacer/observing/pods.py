@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -135,8 +135,3 @@ def _pending(root: Cursor) -> tuple[datetime | None, str]:
                 item.text("reason"), item.text("message")
             )
     return created, ""
-
-
-def without_rules(pod: PodSeen) -> PodSeen:
-    """The same pod, of which nobody minds anything."""
-    return replace(pod, rules=NO_RULES)
