@@ -1,0 +1,239 @@
+"""
+The groups of the workload objects, in the order that the story of `gitplacer.grouping` tells.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+
+from gitplacer.grouping.governed import Governing, key_of, policy_of
+from gitplacer.grouping.group import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, Group, primary
+from gitplacer.grouping.masks import Joined, is_several
+from gitplacer.grouping.names import name_problems
+from gitplacer.links import Links, bits_of
+from gitplacer.problems import Problem, Severity
+from gitplacer.sharing import beyond, most
+from gitplacer.source.manifests import WORKLOADS, SourceObject
+from gitplacer.source.reading import Source
+
+_TOLD = 10
+"""Of so many objects a group is told that they belong with it and with another group, to which they go."""
+
+
+class Workloads:
+    """The groups of one source's workload objects."""
+
+    def __init__(self, source: Source, governed: Governing) -> None:
+        self._governed, self._tenancy = governed, source.tenancy
+        self._objects = [item for item in source.objects if item.unit == WORKLOADS]
+        self._leader = list(range(len(self._objects)))
+        self._links = Links(self._objects)
+        self._problems: dict[int, list[Problem]] = defaultdict(list)
+
+    def groups(self) -> Iterator[Group]:
+        """All of them, in the order of the first of their objects."""
+        sized = [index for indexes in self._links.sized_in.values() for index in indexes]
+        keys = {index: key_of(item, self._governed) for index, item in enumerate(self._objects)}
+        self._join_by_key(sized, keys)
+        self._join_by_need(sized)
+        joined = Joined(self._links, self._find)
+        home = {index: joined.mask(index) for index in sized}
+        self._attach_pointing(home, joined)
+        self._attach_by_key(sized, keys, home)
+        own: dict[int, list[int]] = defaultdict(list)
+        torn: dict[str, dict[int, int]] = defaultdict(dict)
+        shared: dict[str, dict[int, int]] = defaultdict(dict)
+        for index, users in sorted(self._used_by(home).items()):
+            item, at = self._objects[index], home.get(index, 0)
+            namespace = item.identity.namespace
+            two = is_several(at) and not item.facts.watches
+            if two:
+                torn[namespace][index] = at
+            if two or item.facts.sized or not is_several(users):
+                own[joined.first(namespace, at or users)].append(index)
+            else:
+                shared[namespace][index] = users
+        for namespace, objects in torn.items():
+            self._in_two_groups(namespace, objects, joined)
+        listed = self._listed(shared, joined)
+        for leader in sorted({self._find(index) for index in sized}):
+            yield self._group(leader, own[leader], listed[leader], keys)
+
+    def _find(self, index: int) -> int:
+        while self._leader[index] != index:
+            self._leader[index] = self._leader[self._leader[index]]
+            index = self._leader[index]
+        return index
+
+    def _join(self, one: int, other: int) -> None:
+        first, second = sorted((self._find(one), self._find(other)))
+        self._leader[second] = first
+
+    def _join_by_key(self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None]) -> None:
+        first: dict[tuple[str, str, str], int] = {}
+        for index in sized:
+            key = keys[index]
+            if key is not None:
+                self._join(first.setdefault(key, index), index)
+
+    def _join_by_need(self, sized: Sequence[int]) -> None:
+        """A sized object that another names, or reaches through a Service, must be on the same cluster."""
+        behind: dict[int, int | None] = {}
+        for index in sized:
+            for target in self._links.targets(index, self._objects[index].facts.needs):
+                if self._objects[target].facts.sized:
+                    self._join(index, target)
+                if target not in behind:
+                    behind[target] = self._joined_behind(target)
+                if (first := behind[target]) is not None:
+                    self._join(index, first)
+
+    def _joined_behind(self, service: int) -> int | None:
+        """The first of the objects that a Service selects, which are joined with it; None where it selects none."""
+        places = self._links.sized_in[self._objects[service].identity.namespace]
+        found = [places[bit] for bit in bits_of(self._links.selected(service))]
+        for index in found:
+            self._join(index, found[0])
+        return found[0] if found else None
+
+    def _attach_pointing(self, home: dict[int, int], joined: Joined) -> None:
+        """Services and budgets by the pods they select, then routes and autoscalers by what they point at."""
+        for index, item in enumerate(self._objects):
+            selected = self._links.selected(index)
+            if selected and not item.facts.sized:
+                home[index] = joined.groups_of(item.identity.namespace, selected)
+        for _ in range(2):  # a route may point at a route, as HTTPRoutes do at Gateways; nothing points deeper
+            for index, item in enumerate(self._objects):
+                reached = 0
+                for target in self._links.targets(index, item.facts.points_at) if index not in home else ():
+                    reached |= home.get(target, 0)
+                if reached:
+                    home[index] = reached
+
+    def _attach_by_key(
+        self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None], home: dict[int, int]
+    ) -> None:
+        groups = {key: home[index] for index in sized if (key := keys[index]) is not None}
+        for index, key in keys.items():
+            if index not in home and key in groups:
+                home[index] = groups[key]
+
+    def _used_by(self, home: Mapping[int, int]) -> dict[int, int]:
+        """The groups of each object: where it belongs, and who needs it, directly or through what they need."""
+        users = dict(home)
+        grown: Collection[int] = users.keys()
+        while grown:  # in rounds, so that what many need is looked at when all of them have been
+            before, grown = tuple(grown), set()
+            for index in before:
+                for target in self._links.targets(index, self._objects[index].facts.needs):
+                    known = users.get(target, 0)
+                    if users[index] & ~known:
+                        users[target] = known | users[index]
+                        grown.add(target)
+        return users
+
+    def _in_two_groups(self, namespace: str, objects: Mapping[int, int], joined: Joined) -> None:
+        """Tell of the objects of a namespace that belong with several groups each. A group to which such an object does not go is told of some."""
+        untold = -1
+        for index, groups in objects.items():
+            item = self._objects[index]
+            names = [self._objects[leader].identity for leader in islice(joined.leaders(namespace, groups), 2)]
+            problem = item.document.problem(
+                "InTwoGroups",
+                f"{item.identity} belongs with {names[0]} and with {names[1]}, which are two groups",
+                "join them with groupBy in their policy, or split the object",
+                path=("metadata", "name"),
+            )
+            for bit in bits_of(groups & untold | groups & -groups):
+                told = self._problems[self._links.sized_in[namespace][bit]]
+                told.append(problem)
+                if len(told) >= _TOLD:
+                    untold &= ~(1 << bit)
+
+    def _listed(self, shared: Mapping[str, Mapping[int, int]], joined: Joined) -> dict[int, list[int]]:
+        """
+        What each group lists of the objects that several need, by namespace with their groups. Those of which there are too many are listed by one
+        group each, so that none is lost sight of, and all who share them are held.
+        """
+        listed: dict[int, list[int]] = defaultdict(list)
+        for namespace, objects in shared.items():
+            sharers = {index: groups.bit_count() for index, groups in objects.items()}
+            limit = most(joined.number(namespace))
+            over = beyond(sharers, limit)
+            held = 0
+            for index, groups in objects.items():
+                alone = index in over
+                held |= groups if alone else 0
+                for leader in joined.leaders(namespace, groups & -groups if alone else groups):
+                    listed[leader].append(index)
+            if over:
+                problem = self._shared_too_widely(namespace, over, sharers, limit)
+                for leader in joined.leaders(namespace, held):
+                    self._problems[leader].append(problem)
+        return listed
+
+    def _shared_too_widely(
+        self, namespace: str, over: Collection[int], sharers: Mapping[int, int], limit: int
+    ) -> Problem:
+        first = min(over)
+        item, more = self._objects[first], len(over) - 1
+        others = f", as {'is 1 other object' if more == 1 else f'are {more:,} other objects'}" if more else ""
+        return item.document.problem(
+            "SharedTooWidely",
+            f"{item.identity} is shared by {sharers[first]:,} groups{others}: all that the groups of namespace {namespace} share would be "
+            f"listed {sum(sharers.values()):,} times, and {limit:,} times is the most",
+            "let each select the pods of one app, make one of those that select the same, or join the apps with groupBy in their policy",
+            path=("metadata", "name"),
+        )
+
+    def _group(
+        self,
+        leader: int,
+        own: Sequence[int],
+        shared: Sequence[int],
+        keys: Mapping[int, tuple[str, str, str] | None],
+    ) -> Group:
+        members = tuple(self._objects[index] for index in own)
+        sized = [index for index in own if self._objects[index].facts.sized]
+        policy, problems, broken = policy_of([self._objects[index] for index in sized], self._governed)
+        names = {keys[index] for index in sized}
+        named_after = primary(members)
+        name = key[2] if len(names) == 1 and (key := next(iter(names))) else named_after.identity.name
+        problems += name_problems(name, named_after)
+        problems += self._problems[leader]
+        everything = (*members, *(self._objects[index] for index in shared))
+        problems += [p for m in everything for p in m.problems if p.severity is Severity.ERROR]
+        problems += _annotation_problems(members)
+        return Group(
+            f"{named_after.identity.namespace}/{name}",
+            WORKLOADS,
+            policy,
+            members,
+            tuple(self._objects[index] for index in shared),
+            tuple(sorted(set(problems))),
+            broken,
+            self._tenancy.owner(named_after.path),
+        )
+
+
+def _annotation_problems(members: Sequence[SourceObject]) -> Iterator[Problem]:
+    asked = [m for m in members if CLUSTER_ANNOTATION in m.annotations]
+    for item in asked[1:]:
+        if item.annotations[CLUSTER_ANNOTATION] != asked[0].annotations[CLUSTER_ANNOTATION]:
+            yield item.document.problem(
+                "ContradictoryAnnotation",
+                f"asks for cluster {item.annotations[CLUSTER_ANNOTATION]}, "
+                f"{asked[0].identity} of the same group for {asked[0].annotations[CLUSTER_ANNOTATION]}",
+                "let both ask for one cluster",
+                path=("metadata", "annotations", CLUSTER_ANNOTATION),
+            )
+    for item in members:
+        wish = item.annotations.get(RELOCATION_ANNOTATION, "Never")
+        if wish != "Never":
+            yield item.document.problem(
+                "InvalidValue",
+                f'annotation {RELOCATION_ANNOTATION} must be "Never", not "{wish}"',
+                path=("metadata", "annotations", RELOCATION_ANNOTATION),
+            )
