@@ -178,9 +178,11 @@ def test_it_may_enter_the_clusters_against_which_there_is_nothing_one_by_one(see
     for group in shared.groups.values():
         assert group.policy is not None
         one_by_one = [
-            name for name, each in shared.clusters.items() if shared.may_not_enter(group, group.policy, each) is None
+            name
+            for name, each in shared.clusters.items()
+            if shared.entrance.may_not_enter(group, group.policy, each) is None
         ]
-        assert list(shared.may_enter(group, group.policy)) == one_by_one
+        assert list(shared.entrance.may_enter(group, group.policy)) == one_by_one
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -334,7 +336,7 @@ def test_what_an_app_asks_of_clusters_is_asked_of_those_that_are_like_it() -> No
     for name in ("c-0", "c-1", "c-2"):
         story.capacity.update(snapshot(name, "n1 16 64Gi 8"))
     shared = Pass(story.plan().snapshot, {})
-    entered = {g.name: shared.may_enter(g, g.policy) for g in shared.groups.values() if g.policy is not None}
+    entered = {g.name: shared.entrance.may_enter(g, g.policy) for g in shared.groups.values() if g.policy is not None}
     assert entered == {"app-1": ("c-0", "c-2"), "app-2": ("c-2",), "app-3": ()}
 
 

@@ -63,7 +63,7 @@ class Causes:
             cluster=cluster,
             entry=self._pass.entry(group.id, name) if stirs else None,
             recorded=recorded,
-            unmet=self._pass.may_not_stay(group, policy, cluster) if cluster is not None else None,
+            unmet=self._pass.entrance.may_not_stay(group, policy, cluster) if cluster is not None else None,
             silent_since=self._pass.silent.get(name),
             nodes_come=partial(self._nodes_come, name),
             fits_now=partial(self._fits_now, group, name),

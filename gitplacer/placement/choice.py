@@ -119,7 +119,7 @@ class Choice:
         if wanted <= 0:
             return chosen
         self._pass.sought.add(group.id)
-        entering = self._pass.may_enter(group, policy)
+        entering = self._pass.entrance.may_enter(group, policy)
         if self._pass.nominations.settings(group) is not None:
             nominated = [name for name in entering if name not in exclude]
             return {name: self._pass.nominations.admitted(group) for name in nominated[:1]}

@@ -163,7 +163,10 @@ class Crossing:
         cluster = self._pass.clusters.get(name)
         if cluster is None or cluster.spec.state in ("Lost", "Draining") or name in self._pass.silent:
             return False
-        return self._pass.may_not_stay(group, policy, cluster) is None and self._snapshot.cannot_wake(name) is None
+        return (
+            self._pass.entrance.may_not_stay(group, policy, cluster) is None
+            and self._snapshot.cannot_wake(name) is None
+        )
 
     def _spent_waking(self, group: Group, move: Move) -> timedelta:
         """How long a relocation has waited for its clusters to wake: that is no time in which a copy could become ready."""

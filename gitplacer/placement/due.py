@@ -169,7 +169,7 @@ class Dues:
         """Whether a cluster takes nothing more of a group, whatever its room."""
         if name in self._occupancy.reservations.closed_to(group.id):
             return True
-        return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) is not None
+        return self._pass.entrance.may_not_enter(group, policy, self._pass.clusters[name]) is not None
 
     def _divided(
         self, part: Part, total: int, weights: Mapping[str, int], now: Mapping[str, Replicas]
@@ -185,7 +185,7 @@ class Dues:
             name
             for name, cluster in self._pass.clusters.items()
             if name not in self._pass.silent
-            and self._pass.may_not_stay(group, policy, cluster) is None
+            and self._pass.entrance.may_not_stay(group, policy, cluster) is None
             and (cluster.spec.state == "Active" or (cluster.spec.state == "Cordoned" and name in before))
         ]
 

@@ -114,9 +114,9 @@ class Evaluation:
         if (left := nominations.settings(group)) is not None:
             if name != left.manager:
                 return nominations.verdict(group, policy, name)
-            return self._pass.may_not_enter(group, policy, cluster) or nominations.admitted(group)
+            return self._pass.entrance.may_not_enter(group, policy, cluster) or nominations.admitted(group)
         return (
-            self._pass.may_not_enter(group, policy, cluster)
+            self._pass.entrance.may_not_enter(group, policy, cluster)
             or self._left_lately(group, name)
             or self._spoken_for(group, name)
             or self._room_unless_spread(group, policy, name)
@@ -286,7 +286,7 @@ class Evaluation:
         return None
 
     def _may_enter(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
-        return self._pass.may_not_enter(group, policy, self._pass.clusters[name]) is None
+        return self._pass.entrance.may_not_enter(group, policy, self._pass.clusters[name]) is None
 
 
 def can_scale(books: Books, policy: PlacementPolicy, name: str) -> bool:

@@ -1,6 +1,6 @@
 """
-What all rounds of one pass share: groups and their records, what each group is on each cluster, verdicts that do not change, and
-each cluster's ledger with nothing promised.
+What all rounds of one pass share: groups and their records, what each group is on each cluster, which clusters take it, and each
+cluster's ledger with nothing promised.
 
 A pass plans in rounds, on its own outcome. What does not depend on where things are going is worked out here, once.
 """
@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 
 from gitplacer.dispatching import started
 from gitplacer.grouping import Group, holder
 from gitplacer.kinds.capacity import CapacitySnapshot
-from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
-from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.model.bystander import Bystander, Holding, Seated
 from gitplacer.model.counts import AS_WRITTEN, Counts
@@ -31,18 +29,9 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
 from gitplacer.placement.eligibility import (
-    Asked,
-    api_not_served,
-    asked_by,
-    custom_apis,
-    may_not_enter,
-    may_not_stay,
-    not_served,
-    not_the_policys,
     not_the_tenants,
-    refused,
-    without_domain,
 )
+from gitplacer.placement.entrance import Entrance
 from gitplacer.placement.holds import held, kept
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
@@ -61,35 +50,21 @@ from gitplacer.placement.ties import held_with, ties, torn_singletons
 from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
-from gitplacer.policies.allowing import closed, preference
-from gitplacer.policies.selecting import Selecting
+from gitplacer.policies.allowing import preference
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.relocation.guards import Tally, frozen_until, held_removals
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
-from gitplacer.relocation.silence import fell_silent, silent_clusters
+from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.manifests import PLATFORM, WORKLOADS
-from gitplacer.variants import AS_USUAL, Sort
+from gitplacer.source.manifests import WORKLOADS
 
 NOBODY_RESTS: Mapping[str, Decision] = MappingProxyType({})
 _NOBODY: Mapping[str, Bystander] = MappingProxyType({})
-_ANY = ClusterSelector()
-
-
-class Names(tuple[str, ...]):
-    """Names of clusters, of which there may be thousands, the same for thousands of groups: what is known of them is looked up by their hash."""
-
-    @cached_property
-    def _hash(self) -> int:
-        return super().__hash__()
-
-    def __hash__(self) -> int:
-        return self._hash
 
 
 class Pass:
-    """What all rounds share: the groups and their records, static verdicts, and each cluster's empty ledger."""
+    """What all rounds share."""
 
     def __init__(
         self,
@@ -116,7 +91,6 @@ class Pass:
         self._ledgers = ledgers or LedgerCache()
         self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
-        self._places = {name: place for place, name in enumerate(self.clusters)}
         self.groups = snapshot.groups
         self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
         adopted = {record.id for record in self.records.values() if record is not None}
@@ -155,31 +129,20 @@ class Pass:
         self.silent = silent_clusters(snapshot)
         gone = self.orphans.keys() - self.kept.keys()  # their records go in this pass, and what they remember
         staying = (record for record in snapshot.records.values() if record.id not in gone)
-        self.leftovers = frozenset(name for record in staying for name in left_over(record, snapshot))
+        leftovers = frozenset(name for record in staying for name in left_over(record, snapshot))
         self.tally = Tally(snapshot, gone)
         self.nominations = Nominations(snapshot, self.records, lent(self._cannot_run))
         """Of groups that are left to Kueue, on which clusters it may start them."""
+        self.entrance = Entrance(snapshot, self.rosters, self.nominations, self.silent, leftovers)
         self._thaws: dict[Reason, datetime | None] = {}
         self.backing_off: dict[str, datetime] = {}
         """Groups whose relocation is taken back in this pass, and until when they then stay."""
-        self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
         self._preference: dict[tuple[str, str], int] = {}
         self._rules: dict[tuple[str, str | None, str], tuple[Rule, ...]] = {}
         self._domains: dict[str, Mapping[str, str]] = {}
         self.taken: dict[tuple[str, str], Reason] = {}
         """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
-        self._asked: dict[tuple[str, Sort], Asked] = {}
-        self._having: dict[tuple[str, int], frozenset[str]] = {}
-        self._same_clusters: dict[frozenset[str], frozenset[str]] = {}
-        """As with names: sets of thousands of them are compared for each sort of what is asked, and not for each group."""
-        self._watching: dict[tuple[str, ...], frozenset[str]] = {}
-        self._same_asked: dict[Asked, Asked] = {}
-        self._not_served: dict[tuple[int, str], Finding | None] = {}
-        self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
-        self._same_names: dict[Names, Names] = {}
-        """Equal ones are one object: thousands of names are compared for each tenant, and not for each group."""
-        self._open: dict[tuple[object, ...], frozenset[str]] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
         self.effort = Effort(len(self.clusters))
@@ -264,7 +227,7 @@ class Pass:
             group, cluster = self.groups[group_id], self.clusters.get(record.claim.cluster)
             if group.policy is None or cluster is None or cluster.name not in self.books:
                 continue
-            if cluster.spec.state == "Active" and self.may_not_stay(group, group.policy, cluster) is None:
+            if cluster.spec.state == "Active" and self.entrance.may_not_stay(group, group.policy, cluster) is None:
                 found[group_id] = Claim(cluster=cluster.name, displaced=record.claim.displaced)
         return found
 
@@ -407,57 +370,10 @@ class Pass:
             found.setdefault(id(gang), (gang, []))[1].append(name)
         return found.values()
 
-    def may_not_stay(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        if group.id in self.nominations.left:  # most fleets have none: this is asked for each tenant and cluster
-            left = self.nominations.settings(group)
-            if left is not None or self.nominations.is_managed_on(group, cluster.name):
-                manager = left.manager if left is not None else ""
-                stays = cluster.name == manager and not self.nominations.is_started_on(group, manager)
-                return None if stays else Finding(code=Reason.LEFT_TO_KUEUE, subject=manager)
-        tenant = group.tenant
-        key = (policy.name, group.wished_cluster, tenant.name if tenant is not None else "", cluster.name)
-        if key not in self._stay:
-            self._stay[key] = may_not_stay(group, policy, cluster)
-        return self._stay[key]
-
-    def may_not_enter(self, group: Group, policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
-        if group.id in self.nominations.left and self.nominations.settings(group) is not None:
-            return self.may_not_stay(group, policy, cluster) or self._may_not_manage(group, cluster)
-        return (
-            self.may_not_stay(group, policy, cluster)
-            or without_domain(policy, cluster)
-            or self._takes_nothing_new(group, cluster)
-            or self._cannot_serve(group.unit, self._asked_on(group, cluster), cluster)
-        )
-
-    def _takes_nothing_new(self, group: Group, cluster: Cluster) -> Finding | None:
-        """What there is against a cluster whatever a group asks for, but for its APIs: its state, and that of its snapshot."""
-        s = self.snapshot
-        return (
-            may_not_enter(group, cluster, s.capacity, s.broken_capacity, self.silent, s.now)
-            or self._not_back_yet(group, cluster)
-            or self._cannot_wake(group, cluster)
-        )
-
-    def _may_not_manage(self, group: Group, cluster: Cluster) -> Finding | None:
-        """Why a cluster does not take a group that is left to Kueue there: it needs no room, and no snapshot that promises any."""
-        return (
-            closed(cluster)
-            or self._not_back_yet(group, cluster)
-            or self._cannot(group, cluster)
-            or (None if self.nominations.nominated(group) else Finding(code=Reason.NO_NOMINEE))
-        )
-
-    def _cannot(self, group: Group, cluster: Cluster) -> Finding | None:
-        """What a cluster is known to lack that a group asks for besides room, or None."""
-        capacity = self.snapshot.capacity.get(cluster.name)
-        unserved = api_not_served(group, capacity) if capacity is not None else None
-        return unserved or self._cannot_serve(group.unit, self._asked_on(group, cluster), cluster)
-
     def _cannot_run(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
         """Why Kueue could not start a group on a cluster, as far as that is known: it needs the queue there too, and nodes of the size."""
         cluster, capacity = self.clusters[name], self.snapshot.capacity.get(name)
-        barred = not_the_tenants(group, cluster) or self._cannot(group, cluster)
+        barred = not_the_tenants(group, cluster) or self.entrance.cannot(group, cluster)
         if barred is None and capacity is not None:
             left = self.nominations.settings(group)
             names = {m.identity.namespace for m in started(group)} if left is not None else set()
@@ -467,34 +383,6 @@ class Pass:
             exceeds = self.exceeds(self.gang_on(group.id, name), ledger, name, scales)
             barred = Finding(code=Reason.EXCEEDS_CLUSTER) if exceeds else None
         return barred
-
-    def _cannot_serve(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
-        """What a group of a unit asks of a cluster, besides room, that it does not have."""
-        return (
-            self._feature_not_served(unit, asked, cluster)
-            or refused(unit, asked)
-            or self._no_queue(unit, asked, cluster)
-        )
-
-    def _no_queue(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
-        """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""
-        if unit == PLATFORM:
-            return None
-        seen = self.snapshot.capacity.get(cluster.name)
-        return no_queue(asked.queues, seen) if asked.queues and seen is not None else None
-
-    def _cannot_wake(self, group: Group, cluster: Cluster) -> Finding | None:
-        """Why a cluster that is not awake is not called for a group, or None."""
-        why = self.snapshot.cannot_wake(cluster.name) if group.unit == WORKLOADS else None
-        return None if why is None else Finding(code=Reason.CANNOT_WAKE, subject=why)
-
-    def _not_back_yet(self, group: Group, cluster: Cluster) -> Finding | None:
-        """Why nothing new goes to a cluster that is lost by its silence, or was lost and may still run what it had then."""
-        if group.unit == PLATFORM:
-            return None
-        if cluster.name in self.silent:
-            return fell_silent(self.silent[cluster.name])
-        return Finding(code=Reason.LEFTOVER_THERE) if cluster.name in self.leftovers else None
 
     def thaws(self, reason: Reason) -> datetime | None:
         """Until when the fleet is frozen for moves for a reason; None if it is not."""
@@ -516,118 +404,6 @@ class Pass:
             for group in capacity.groups
             if group.phase in ("Succeeded", "Failed") or any(pod.node is None for pod in group.pods)
         )
-
-    def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:
-        """The clusters that take a group under a policy, in order. For groups that ask the same it is worked out once."""
-        if not self.clusters or group.id in self.nominations.left:
-            return tuple(c.name for c in self.clusters.values() if self.may_not_enter(group, policy, c) is None)
-        admission = group.policy.spec.placement.admission if group.policy is not None else "Gang"
-        # Policies, tenants, APIs and demands are few each, and many together: so each is asked about once, and not all with all.
-        of_unit = group.unit, admission, custom_apis(group)
-        serving, wished = self._serving(group), group.wished_cluster
-        key = policy.name, group.tenant.name if group.tenant is not None else "", of_unit, serving, wished
-        known = self._may_enter.get(key)
-        if known is None:
-            found = serving.intersection(
-                self._where_none(("policy", policy.name), partial(not_the_policys, policy), policy.spec.clusters),
-                self._where_none(("open", *of_unit), partial(self._takes_nothing_new, group)),
-                self._allowed(group),
-            )
-            if wished is not None:
-                found &= {wished}
-            names = Names(sorted(found, key=self._places.__getitem__))
-            known = self._may_enter[key] = self._same_names.setdefault(names, names)
-        return known
-
-    @cached_property
-    def _selecting(self) -> Selecting:
-        return Selecting(self.clusters.values())
-
-    def _where_none(
-        self, key: tuple[object, ...], against: Callable[[Cluster], Finding | None], selector: ClusterSelector = _ANY
-    ) -> frozenset[str]:
-        """The clusters that are selected and against which there is nothing; `key` is all of a group that this depends on."""
-        if key not in self._open:
-            selected = self._selecting.selected(selector)
-            found = frozenset(name for name in selected if against(self.clusters[name]) is None)
-            self._open[key] = self._same_clusters.setdefault(found, found)
-        return self._open[key]
-
-    def _allowed(self, group: Group) -> frozenset[str]:
-        """The clusters that the tenant of a group may use."""
-        return self._selecting.selected(group.tenant.spec.clusters if group.tenant is not None else _ANY)
-
-    def _serving(self, group: Group) -> frozenset[str]:
-        """The clusters that have what a group asks of them besides room; of clusters that are alike it asks the same."""
-        variants, usual = self.snapshot.variants, self._asked_as(group, AS_USUAL, None)
-        alone, whole = variants.alone(group), self._have(group.unit, usual)
-        found = whole
-        parts: list[tuple[frozenset[str], str]] = []
-        for likeness in sorted(variants.concerned(group)):
-            example = next((name for name in self.rosters.alike[likeness] if name not in alone), None)
-            if example is not None:
-                names = self._alike[likeness]
-                parts.append((names.difference(alone) if alone else names, example))
-        parts += [(frozenset((name,)), name) for name in alone]
-        for names, example in parts:
-            asked = self._asked_on(group, self.clusters[example])
-            if asked is not usual:
-                found = (found - names) | (names & self._have(group.unit, asked))
-        return found if found is whole else self._same_clusters.setdefault(found, found)
-
-    def _have(self, unit: str, asked: Asked) -> frozenset[str]:
-        """The clusters that have what a group of a unit asks for."""
-        known = self._having.get((unit, id(asked)))  # equal ones are one object, as below
-        if known is None:
-            key = ("serves", unit, asked.demands, asked.queues, asked.refused, self._watched(asked.namespaces))
-            known = self._having[unit, id(asked)] = self._where_none(key, partial(self._cannot_serve, unit, asked))
-        return known
-
-    @cached_property
-    def _alike(self) -> Mapping[int, frozenset[str]]:
-        """By what clusters have in common the names of all that have it."""
-        return {likeness: frozenset(names) for likeness, names in self.rosters.alike.items()}
-
-    def _watched(self, namespaces: tuple[str, ...]) -> frozenset[str]:
-        """The clusters, of those whose KubeRay does not look at all namespaces, where it looks at some."""
-        if namespaces not in self._watching:
-            profiles = self.snapshot.profiles
-            found = (c for c in self._watching_some if all(profiles[c].watches(name) for name in namespaces))
-            self._watching[namespaces] = frozenset(found)
-        return self._watching[namespaces]
-
-    @cached_property
-    def _watching_some(self) -> tuple[str, ...]:
-        return tuple(name for name, profile in self.snapshot.profiles.items() if profile.kuberay.watch_namespaces)
-
-    def _feature_not_served(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
-        """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
-        profile = self.snapshot.profiles[cluster.name]
-        if unit == PLATFORM or profile.is_blank:
-            return None
-        key = (id(asked), cluster.name)  # equal ones are one object, so that they are compared once and not per cluster
-        if key not in self._not_served:
-            self._not_served[key] = not_served(asked, profile)
-        return self._not_served[key]
-
-    def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
-        """What a group asks of a cluster, after overrides."""
-        return self._asked_as(group, self.snapshot.variants.sort(group, cluster), cluster)
-
-    def _asked_as(self, group: Group, sort: Sort, cluster: Cluster | None) -> Asked:
-        """What a group asks of a sort of clusters, such as one of them; where it is as usual, none needs to be known."""
-        key = (group.id, sort)
-        if key not in self._asked:
-            variants, edited = self.snapshot.variants, None
-            if cluster is not None and (
-                self.snapshot.profiles[cluster.name].refuses_pods
-                or any(variants.edits(member, cluster) for member in group.members)
-            ):
-                edited = cluster
-            facts = (m.facts if edited is None else variants.facts(m, edited) for m in group.members)
-            asked = asked_by(group, facts)
-            self._asked[key] = self._same_asked.setdefault(asked, asked)
-        return self._asked[key]
 
     def preference(self, policy: PlacementPolicy, cluster: str) -> int:
         """How early a policy takes a cluster: smaller first."""
@@ -663,10 +439,10 @@ class Pass:
         if key not in self._rules:
             open_ = [
                 name
-                for name in self._selecting.selected(policy.spec.clusters) & self._allowed(group)
+                for name in self.entrance.selected(group, policy)
                 if self.clusters[name].spec.state == "Active"
                 and name not in self.silent
-                and self.may_not_stay(group, policy, self.clusters[name]) is None
+                and self.entrance.may_not_stay(group, policy, self.clusters[name]) is None
             ]
             rules = []
             for spread in spreads:

@@ -76,9 +76,9 @@ class Around:
         shared = self._afterwards[0]
         left = shared.nominations.settings(group)
         if left is None:
-            return shared.may_enter(group, policy)
+            return shared.entrance.may_enter(group, policy)
         manager = shared.clusters.get(left.manager)
-        against = shared.may_not_enter(group, policy, manager) if manager is not None else None
+        against = shared.entrance.may_not_enter(group, policy, manager) if manager is not None else None
         if against is None or against.code is not Reason.NO_NOMINEE:
             return ()
         said = ((name, shared.nominations.verdict(group, policy, name)) for name in shared.clusters)

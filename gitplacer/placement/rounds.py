@@ -220,7 +220,7 @@ class Round:
         here = set(self._placements.get(group.id, ()))
         clusters = self._pass.clusters.values()
         return sum(
-            self._pass.may_not_stay(group, policy, c) is None and (c.name in here or c.spec.state == "Active")
+            self._pass.entrance.may_not_stay(group, policy, c) is None and (c.name in here or c.spec.state == "Active")
             for c in clusters
         )
 
@@ -302,7 +302,7 @@ class Round:
         """
         here = self._placements.get(group.id, ())
         copies = policy.spec.placement.copies
-        entering = [name for name in self._pass.may_enter(group, policy) if name not in here]
+        entering = [name for name in self._pass.entrance.may_enter(group, policy) if name not in here]
         wanted = len(entering) if copies == "All" else max(0, copies - len(here))
         ranked = sorted(entering, key=lambda name: (self._pass.preference(policy, name), name))
         chosen = self._choice.spreading.first(group, policy, ranked, kept=here, wanted=wanted)
@@ -312,7 +312,8 @@ class Round:
         unwanted = [
             name
             for name in here
-            if name not in self._pass.clusters or self._pass.may_not_stay(group, policy, self._pass.clusters[name])
+            if name not in self._pass.clusters
+            or self._pass.entrance.may_not_stay(group, policy, self._pass.clusters[name])
         ]
         record = self._pass.records[group.id]
         consent = consent_to_removal(self._snapshot, record) if unwanted else None
@@ -402,7 +403,7 @@ class Round:
             return self._choice.purse.over_quota[group.id]
         if group.id in self._choice.purse.over_budget:
             return self._choice.purse.over_budget[group.id]
-        enters = bool(self._pass.may_enter(group, policy))
+        enters = bool(self._pass.entrance.may_enter(group, policy))
         return Finding(code=Reason.NO_CLUSTER_FITS if enters else Reason.NO_ELIGIBLE_CLUSTER)
 
     def _best(self, group: Group, policy: PlacementPolicy, here: Sequence[str], wanted: int) -> tuple[str, ...]:
@@ -468,7 +469,7 @@ class Round:
         return chosen
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
-        free = (name for name in self._pass.may_enter(group, policy) if name not in closed)
+        free = (name for name in self._pass.entrance.may_enter(group, policy) if name not in closed)
         return [name for name in free if self._choice.purse.within_quota(group, name)]
 
     def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:

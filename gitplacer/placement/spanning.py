@@ -363,7 +363,9 @@ class Spanning:
 
     def _ranked(self, group: Group, policy: PlacementPolicy, exclude: Iterable[str]) -> list[str]:
         out = set(exclude)
-        names = [n for n in self._pass.may_enter(group, policy) if n not in out and self._pass.clusters[n].spec.mesh]
+        names = [
+            n for n in self._pass.entrance.may_enter(group, policy) if n not in out and self._pass.clusters[n].spec.mesh
+        ]
         return self._choice.ranked(group, policy, names)
 
     def _of_one_mesh(self, name: str, other: str) -> bool:
