@@ -1,39 +1,33 @@
 """
 One round of planning: from where everything is to where everything goes.
 
-What is placed is kept; what has to leave looks for another cluster; what waits is tried in the order of `order`, may make
-others leave as `preemption` says, and has room kept for it as `reservations` says. The ledgers are opened only when
-something is to be placed or verdicts are asked for.
+What is placed is kept; what has to leave looks for another cluster; what waits is tried in the order of `order`, and where it
+finds no room others may leave for it, or room is kept for it (`clearing`). The ledgers are opened only when something is to be
+placed or verdicts are asked for.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
-from gitplacer.model.resources import Resources
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.causes import Triggers
 from gitplacer.placement.choice import Choice
+from gitplacer.placement.clearing import Clearing
 from gitplacer.placement.departures import Departures
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.doubts import Doubts
-from gitplacer.placement.evaluation import can_scale
 from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, turns
-from gitplacer.placement.preemption import SITES, Displaceable, Site, least_harm
-from gitplacer.placement.reservations import AGED, AGED_SITES, NOBODY
 from gitplacer.placement.spanning import Spanning, Spread
 from gitplacer.placement.unfit import Unfit
 from gitplacer.source.manifests import PLATFORM
@@ -68,11 +62,9 @@ class Round:
         self._with_candidates = bool(kept)
         self._decided: set[str] = set()
         self._shares: Shares | None = None
-        self._holding: dict[tuple[str, str], Resources] = {}
-        self._displaced: dict[str, dict[str, str]] = defaultdict(dict)
-        """Groups that make room in this round: where, and for whom."""
-        self._aged = {group_id: claim.cluster for group_id, claim in claims.items() if not claim.displaced}
-        """Where room was kept for groups that have waited long."""
+        self._clearing = Clearing(
+            shared, claims, moves, self._occupancy, self._choice, self._departures.sightings, self._decided
+        )
 
     def decide(self) -> list[Decision]:
         """A decision for every group and every record without a group, in no particular order."""
@@ -126,10 +118,12 @@ class Round:
         waiting = [group for group in waiting if group.id not in self._decided]
         for group in self._in_turn(waiting):
             done.append(
-                self._settle(self._preempted(group) if group.id in self._displaced else self._add_copies(group))
+                self._settle(
+                    self._preempted(group) if group.id in self._clearing.displaced else self._add_copies(group)
+                )
             )
         done += [
-            self._preempted(group) if group.id in self._displaced else self._settle(self._keep(group))
+            self._preempted(group) if group.id in self._clearing.displaced else self._settle(self._keep(group))
             for group in staying
         ]
         return [self._with_sightings(decision) for decision in done]
@@ -450,7 +444,10 @@ class Round:
                 self._occupancy.books.replace(claim.cluster, self._occupancy.reservations.for_others(claim.cluster))
         if chosen or before:
             return chosen, None
-        return chosen, claim or self._preempt(group, policy, closed) or self._keep_room(group, policy, closed)
+        claim = claim or self._clearing.preempt(group, policy, closed)
+        if claim is None and self._waiting(group).is_aged(self._snapshot.now):
+            claim = self._clearing.keep(group, policy, closed)
+        return chosen, claim
 
     def _chosen(self, group: Group, policy: PlacementPolicy, exclude: set[str], wanted: int) -> dict[str, Finding]:
         """Single clusters or, where its policy lets a group span several, the first way that it prefers and that works."""
@@ -468,123 +465,11 @@ class Round:
                 break
         return chosen
 
-    def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
-        free = (name for name in self._pass.entrance.may_enter(group, policy) if name not in closed)
-        return [name for name in free if self._choice.purse.within_quota(group, name)]
-
-    def _preempt(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
-        """Make groups of lower priority leave the cluster where that does least harm, if any are enough."""
-        if policy.spec.preempts == "Never" or policy.spec.placement.admission == "Immediate":
-            return None
-        if not self._pass.least_preemptible < group.priority:
-            return None
-
-        def enough(name: str, free: Resources | None, leaving: frozenset[str]) -> bool:
-            if free is not None and not self._covers(free, leaving, group.id, name):
-                return False
-            then = self._occupancy.reservations.without(leaving, name, but=group.id)
-            packing = self._occupancy.take(then.copy(), group.id, name)
-            return packing is not None and self._choice.purse.is_payable(group, policy, name, then, packing)
-
-        ranked = self._choice.ranked(group, policy, self._entering(group, policy, closed))
-        ranked = [name for name in ranked if self._choice.spreading.would_do(group, name)]
-        if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):
-            return None  # it fits as soon as those are gone who have left already
-        sites = (
-            Site(
-                cluster=name,
-                preference=self._pass.preference(policy, name),
-                candidates=candidates,
-                enough=partial(enough, name, self._free_in_all(policy, group.id, name)),
-            )
-            for name in ranked
-            if (candidates := self._displaceable(name, group.priority))
-        )
-        found = least_harm(itertools.islice(sites, SITES))
-        if found is None:
-            return None
-        cluster, leaving = found
-        for group_id in leaving:
-            self._displaced[group_id][cluster] = group.id
-            self._occupancy.here.go(group_id, cluster)
-        claim = Claim(cluster=cluster, displaced=leaving)
-        self._occupancy.reservations.claim(group.id, claim)
-        self._occupancy.books.replace(cluster, self._occupancy.reservations.for_others(cluster))
-        return claim
-
-    def _free_in_all(self, policy: PlacementPolicy, group_id: str, name: str) -> Resources | None:
-        """
-        What a group will find free on a cluster in sum if nobody is sent away: whoever leaves adds what he holds and no more,
-        so most sets are ruled out by a sum. None where sums do not tell, because there is too little room even for those
-        who stay, because room is kept by what others leave, or because machines can be added.
-        """
-        ledger = self._occupancy.reservations.without(NOBODY, name, but=group_id)
-        here = self._occupancy.here.on(name)
-        _, left_over = self._occupancy.replayed(self._pass.settled(name, here), name, here)
-        if (
-            left_over
-            or ledger.is_overcommitted
-            or self._occupancy.reservations.on(name)
-            or can_scale(self._occupancy.books, policy, name)
-        ):
-            return None
-        return ledger.columns.resources(ledger.totals())
-
-    def _covers(self, free: Resources, leaving: Iterable[str], group_id: str, name: str) -> bool:
-        """Whether what is free and what some groups hold is together at least what one asks for."""
-        for other in leaving:
-            free += self._held_by(other, name)
-        return all(free.get(resource, 0) >= amount for resource, amount in self._pass.requests(group_id, name).items())
-
-    def _held_by(self, group_id: str, name: str) -> Resources:
-        """What a group that was placed before this pass holds on a cluster."""
-        if (group_id, name) not in self._holding:
-            gang = self._pass.gang_on(group_id, name)
-            self._holding[group_id, name] = self._pass.books[name].held_by(group_id, gang)
-        return self._holding[group_id, name]
-
-    def _somebody_is_leaving(self, name: str) -> bool:
-        """Whether a cluster still shows a group that is not to be there any more."""
-        return any(group.name not in self._occupancy.here.on(name) for group in self._snapshot.capacity[name].groups)
-
-    def _displaceable(self, name: str, priority: int) -> tuple[Displaceable, ...]:
-        """The groups on a cluster that one of a priority may send away."""
-        found = []
-        for group_id in sorted(self._occupancy.here.on(name) - self._decided):
-            group, entry = self._pass.groups.get(group_id), self._pass.entry(group_id, name)
-            if group is None or entry is None or group_id in self._pass.held or not self._may_send_away(group, name):
-                continue
-            assert group.policy is not None
-            if group.priority >= priority or self._occupancy.has_finished(self._pass.books[name], group_id, name):
-                continue
-            holds = self._held_by(group_id, name)
-            found.append(
-                Displaceable(
-                    group=group_id,
-                    priority=group.priority,
-                    devices=sum(amount for resource, amount in holds.items() if "/" in resource),
-                    cpu=holds.get("cpu", 0),
-                    since=entry.since,
-                )
-            )
-        return tuple(found)
-
-    def _may_send_away(self, group: Group, name: str) -> bool:
-        """Whether a group's policy lets it be sent away, and nothing of it forbids that."""
-        policy, record = group.policy, self._pass.records[group.id]
-        if policy is None or not policy.spec.preemptible or policy.spec.placement.admission == "Immediate":
-            return False
-        if group.id in self._moves or group.unit == PLATFORM or group.never_relocates or group.id in self._pass.ties:
-            return False
-        if record is None or record.id != group.id:
-            return False
-        return not self._departures.sightings.may_have_started(group, name)
-
     def _preempted(self, group: Group) -> Decision:
         """A group that makes room for others: its copy there goes, and it waits."""
         assert group.policy is not None
         before = self._placements[group.id]
-        gone = self._displaced[group.id]
+        gone = self._clearing.displaced[group.id]
         after = tuple(name for name in before if name not in gone)
         record = self._pass.records[group.id]
         return Decision(
@@ -593,38 +478,6 @@ class Round:
             candidates=self._choice.evaluation.candidates(group, group.policy, after, {}, waits=True),
             waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
         )  # fmt: skip
-
-    def _keep_room(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Claim | None:
-        """
-        Keep room for a group that has waited long: where it was kept before, or on the first cluster that will have it, and that its
-        budgets will pay for. Where they alone are in its way nothing is kept: room that gets free does not help it.
-        """
-        if not self._waiting(group).is_aged(self._snapshot.now) or self._occupancy.reservations.count_aged() >= AGED:
-            return None
-        before = self._aged.get(group.id, "")
-        purse, closed = self._choice.purse, closed | self._choice.purse.unpaid[group.id]
-        names = self._entering(group, policy, closed | {before})
-        ranked = self._choice.ranked(group, policy, names)
-        ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
-        holding = (name for name in ranked if self._holds(group, policy, name))
-        stands = before in self._occupancy.books and before not in closed and purse.within_quota(group, before)
-        kept_there = [before] if stands else []
-        for name in itertools.chain(kept_there, itertools.islice(holding, AGED_SITES)):
-            record = self._pass.records[group.id]
-            known = record.claim if record is not None and name == before else None
-            since = known.since if known is not None and known.cluster == name else self._snapshot.now
-            payable = partial(purse.is_payable, group, policy, name, ending=since)
-            if self._occupancy.reservations.keep(group.id, name, since, payable):
-                self._occupancy.books.replace(name, self._occupancy.reservations.for_others(name))
-                return Claim(cluster=name, displaced=())
-        return None
-
-    def _holds(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
-        """Whether a cluster would hold a group if it ran nothing."""
-        gang = self._pass.gang_on(group.id, name)
-        return not self._pass.exceeds(
-            gang, self._occupancy.books[name], name, can_scale(self._occupancy.books, policy, name)
-        )
 
 
 def _words(subject: str) -> tuple[str, ...]:
