@@ -58,7 +58,7 @@ def foreign_namespace(draw: st.DrawFn) -> Spelling:
 
 
 NO_NAME = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.lists(NAMES, max_size=2), st.just(""), NAMES.map("-{}".format), NAMES.map("{} x".format),
+    st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.lists(NAMES, max_size=2), st.just(""), NAMES.map("-{}".format), NAMES.map("{} x".format),
     NAMES.map("../{}".format), NAMES.map("{}/".format),
 )  # fmt: skip
 
