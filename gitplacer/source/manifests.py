@@ -8,7 +8,7 @@ is cluster-scoped, grants rights or steers the GitOps engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -118,22 +118,7 @@ def read_manifest(
         hint = "move it out of the workload paths"
         return [document.problem("OwnKindInWorkloads", f"{one(str(kind))} does not count here", hint, path=("kind",))]
     metadata, group = document.parsed.metadata, api_group(str(version))
-    problems = []
-    for (key, pattern, hint), written in zip(_TYPE, document.parsed.says, strict=True):
-        path = (key,)
-        if not isinstance(written, str) or not written:
-            message = f"a Kubernetes object needs {key}"
-            problems.append(document.problem("InvalidObject", message, _ADD, path=path))
-        elif not pattern.fullmatch(written):
-            problems.append(
-                document.problem("InvalidObject", f"{key} {written[:100]} is none of Kubernetes", hint, path=path)
-            )
-    if not isinstance(metadata, dict):
-        problems.append(
-            document.problem("InvalidObject", "a Kubernetes object needs metadata.name", _ADD, path=("metadata",))
-        )
-    elif not _is_named(unit, group, str(kind), metadata.get("name")):
-        problems.append(_nameless(document, metadata))
+    problems = list(_formless(document, unit, group))
     if problems or not isinstance(metadata, dict):
         return _of_a_list(document, str(kind)) or problems
     if unit == WORKLOADS:
@@ -142,20 +127,8 @@ def read_manifest(
         if problems:
             return problems
     namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
-    refused = tenancy.refused(document, kind, namespace) if unit == WORKLOADS else None
-    if refused is not None:
-        problems.append(refused)
-    if (
-        unit == WORKLOADS
-        and namespace == spec.system_namespace
-        and metadata["name"] in _SENTINELS
-        and kind == "ConfigMap"
-    ):
-        hint = "choose another name"
-        where = ("metadata", "name")
-        problems.append(
-            document.problem("NotAllowed", "this is the name of one of gitplacer's sentinels", hint, path=where)
-        )
+    if unit == WORKLOADS:
+        problems.extend(_not_theirs(spec, document, kind, namespace, tenancy))
     if problems:
         return sorted({*problems, *item.problems})
     if group == RAY_GROUP and kind not in RAY_KINDS:
@@ -179,6 +152,32 @@ def read_manifest(
         ),
         namespace_from_path=from_path,
     )
+
+
+def _formless(document: Document, unit: str, group: str) -> Iterator[Problem]:
+    """What keeps a document from being a Kubernetes object at all: it says of which type it is, and its name."""
+    metadata = document.parsed.metadata
+    for (key, pattern, hint), written in zip(_TYPE, document.parsed.says, strict=True):
+        if not isinstance(written, str) or not written:
+            yield document.problem("InvalidObject", f"a Kubernetes object needs {key}", _ADD, path=(key,))
+        elif not pattern.fullmatch(written):
+            message = f"{key} {written[:100]} is none of Kubernetes"
+            yield document.problem("InvalidObject", message, hint, path=(key,))
+    if not isinstance(metadata, dict):
+        yield document.problem("InvalidObject", "a Kubernetes object needs metadata.name", _ADD, path=("metadata",))
+    elif not _is_named(unit, group, str(document.parsed.says[1]), metadata.get("name")):
+        yield _nameless(document, metadata)
+
+
+def _not_theirs(spec: FleetSpec, document: Document, kind: str, namespace: str, tenancy: Tenancy) -> Iterator[Problem]:
+    """What nobody may have where he writes: what his Tenant does not let him have, and what is ours."""
+    refused = tenancy.refused(document, kind, namespace)
+    if refused is not None:
+        yield refused
+    is_ours = kind == "ConfigMap" and document.parsed.metadata["name"] in _SENTINELS
+    if is_ours and namespace == spec.system_namespace:
+        message = "this is the name of one of gitplacer's sentinels"
+        yield document.problem("NotAllowed", message, "choose another name", path=("metadata", "name"))
 
 
 def identity_of(value: Mapping[str, Any]) -> Identity | None:

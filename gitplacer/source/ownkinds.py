@@ -36,6 +36,13 @@ from gitplacer.source.scores import ScoresFile, unknown_scores
 _Kind = TypeVar("_Kind", bound=Model)
 _STOPS = ("Fleet", "Cluster")
 _POLICIES = ("PlacementPolicy", "OverridePolicy")
+_ELSEWHERE = {
+    "CapacitySnapshot": "the capacity directory",
+    "Placement": "the deployment repo",
+    "ClusterState": "the deployment repo",
+    "Removals": "the deployment repo",
+}
+"""Where our kinds belong that stand in no source."""
 _KIND_LINE = re.compile(r"""^[\s{-]*["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
 
 
@@ -83,84 +90,100 @@ def may_be(document: Document, kinds: Iterable[str]) -> str | None:
     return next((kind for kind in kinds if f'"{kind}"' in meant), None)
 
 
+class _Found:
+    """Our own kinds among documents, as far as they can be read, and what is wrong with the others. What is in files of `given` is a Scenario's."""
+
+    def __init__(self, given: tuple[str, ...]) -> None:
+        self._given = given
+        self._objects: dict[str, tuple[Model, Document]] = {}
+        self._twice: set[str] = set()
+        self.broken: list[BrokenPolicy] = []
+        self.unread_scores: set[str] = set()
+        self.stops = False
+        """Whether what could not be read may be a Fleet or a Cluster."""
+        self.problems: list[Problem] = []
+
+    def take(self, document: Document) -> None:
+        """Read a document, if that can be done."""
+        parsed = _parsed(document)
+        if not isinstance(parsed, Model):
+            self.problems.extend(parsed)
+            self.stops = self.stops or may_be(document, _STOPS) is not None
+            if (policy := may_be(document, _POLICIES)) is not None:
+                self.broken.append(_broken(policy, document))
+            if may_be(document, ["ClusterScores"]) is not None:
+                self.unread_scores.add(str(_broken("ClusterScores", document).name))
+            return
+        kind = str(document.parsed.says[1])
+        key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
+        if kind in _ELSEWHERE:
+            if not document.file.startswith(self._given):
+                message = f"{one(kind)} belongs in {_ELSEWHERE[kind]}"
+                self.problems.append(document.problem("MisplacedKind", message, "move it there"))
+        elif key in self._objects:
+            message = f"{kind} {key.split('/')[1]} is at {self._objects[key][1].locate()} too"
+            self.problems.append(document.problem("DuplicateName", message, "rename one of them"))
+            self.stops = self.stops or kind in _STOPS
+            if kind in _POLICIES:
+                self.broken.append(_broken(kind, document))
+            self._twice.add(key)
+        else:
+            self._objects[key] = parsed, document
+
+    def take_torn(self, data: bytes) -> None:
+        """Reckon with what a file may hold that cannot be parsed."""
+        kinds = torn_kinds(data)
+        self.stops = self.stops or bool(kinds & {*_STOPS, ""})
+        self.broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
+
+    def places(self) -> dict[str, Location]:
+        """Where each stands, by `Kind/name`."""
+        return {key: document.locate() for key, (_, document) in self._objects.items()}
+
+    def of(self, kind: type[_Kind], *, once: bool = False) -> list[tuple[_Kind, Document]]:
+        """All of one kind, by name; `once`: of which there is no other."""
+        keys = sorted(self._objects.keys() - self._twice if once else self._objects)
+        return [(item, document) for item, document in map(self._objects.__getitem__, keys) if isinstance(item, kind)]
+
+
 def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem]) -> OwnKinds:
     """
     Parse the documents for which `looks_own` holds. `torn` are files that could not be parsed, with their bytes.
 
     Problems found are added to `problems`. Raises Rejected with all of them where the run has to stop.
     """
-    objects: dict[str, Model] = {}
-    places: dict[str, Location] = {}
-    approvals: dict[str, Consent] = {}
-    scored: dict[str, ScoresFile] = {}
-    unread_scores: set[str] = set()
-    twice_approved: set[str] = set()
-    broken: list[BrokenPolicy] = []
-    policies: list[tuple[PlacementPolicy, Document]] = []
-    stop = False
     documents = list(documents)
-    given = tuple(_given_to_scenarios(documents))
+    found = _Found(tuple(_given_to_scenarios(documents)))
     for document in documents:
-        parsed = _parsed(document)
-        kind = str(document.parsed.says[1])
-        if not isinstance(parsed, Model):
-            problems.extend(parsed)
-            stop = stop or may_be(document, _STOPS) is not None
-            if (policy := may_be(document, _POLICIES)) is not None:
-                broken.append(_broken(policy, document))
-            if may_be(document, ["ClusterScores"]) is not None:
-                unread_scores.add(str(_broken("ClusterScores", document).name))
-            continue
-        key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
-        if kind in ("CapacitySnapshot", "Placement", "ClusterState", "Removals"):
-            if document.file.startswith(given):
-                continue
-            where = "the capacity directory" if kind == "CapacitySnapshot" else "the deployment repo"
-            problems.append(document.problem("MisplacedKind", f"{one(kind)} belongs in {where}", "move it there"))
-        elif key in places:
-            hint = "rename one of them"
-            problems.append(
-                document.problem("DuplicateName", f"{kind} {key.split('/')[1]} is at {places[key]} too", hint)
-            )
-            stop = stop or kind in _STOPS
-            if kind in _POLICIES:
-                broken.append(_broken(kind, document))
-            twice_approved.add(key)
-        else:
-            objects[key], places[key] = parsed, document.locate()
-            if isinstance(parsed, PlacementPolicy):
-                policies.append((parsed, document))
-            if isinstance(parsed, Approval):
-                approvals[key] = Consent(parsed, document)
-            if isinstance(parsed, ClusterScores):
-                scored[key] = ScoresFile(parsed, document)
+        found.take(document)
     for data in torn.values():
-        kinds = torn_kinds(data)
-        stop = stop or bool(kinds & {*_STOPS, ""})
-        broken.extend(BrokenPolicy(kind) for kind in sorted(kinds) if kind in _POLICIES)
-    problems.extend(_weights_of_nobody(policies, {item.name for item in _of(Cluster, objects)}))
-    known = {cluster.name: cluster for cluster in _of(Cluster, objects)}
-    faults = {p.name: found for p, document in policies if (found := unfit_dispatcher(p, document, known)) is not None}
+        found.take_torn(data)
+    problems.extend(found.problems)
+    clusters, policies = {each.name: each for each, _ in found.of(Cluster)}, found.of(PlacementPolicy)
+    scores = {each.name for each, _ in found.of(ClusterScores)}
+    problems.extend(_weights_of_nobody(policies, clusters.keys()))
+    faults = {
+        p.name: fault for p, document in policies if (fault := unfit_dispatcher(p, document, clusters)) is not None
+    }
     problems.extend(faults.values())
-    clusters, names = list(_of(Cluster, objects)), {scores.name for scores in _of(ClusterScores, objects)}
-    for item, document in policies:
-        problems.extend(spread_problems(item, document, clusters))
-        problems.extend(unknown_scores(item, document, names, but=unread_scores))
-    fleets = [item for item in objects.values() if isinstance(item, Fleet)]
-    if len(fleets) != 1 and not stop:
+    for policy, document in policies:
+        problems.extend(spread_problems(policy, document, list(clusters.values())))
+        problems.extend(unknown_scores(policy, document, scores, but=found.unread_scores))
+    fleets, places = found.of(Fleet), found.places()
+    if len(fleets) != 1 and not found.stops:
         problems.append(_not_one_fleet(places))
-    if stop or len(fleets) != 1:
+    if found.stops or len(fleets) != 1:
         raise Rejected(problems)
-    twice = {policy.name for policy in broken if policy.name is not None}
+    torn_names = {policy.name for policy in found.broken if policy.name is not None}
     return OwnKinds(
-        fleet=fleets[0],
-        clusters=known,
-        policies=tuple(p for p in _of(PlacementPolicy, objects) if p.name not in twice),
-        overrides=tuple(p for p in _of(OverridePolicy, objects) if p.name not in twice),
-        broken_policies=tuple(broken),
-        approvals=tuple(item for key, item in sorted(approvals.items()) if key not in twice_approved),
+        fleet=fleets[0][0],
+        clusters=clusters,
+        policies=tuple(policy for policy, _ in policies if policy.name not in torn_names),
+        overrides=tuple(policy for policy, _ in found.of(OverridePolicy) if policy.name not in torn_names),
+        broken_policies=tuple(found.broken),
+        approvals=tuple(Consent(approval, document) for approval, document in found.of(Approval, once=True)),
         places=places,
-        scores={item.scores.name: item for key, item in sorted(scored.items()) if key not in twice_approved},
+        scores={each.name: ScoresFile(each, document) for each, document in found.of(ClusterScores, once=True)},
         unmanaged=faults,
     )
 
@@ -203,10 +226,6 @@ def torn_kinds(data: bytes) -> set[str]:
     if OWN_API_GROUP not in text:
         return set()
     return set(_KIND_LINE.findall(text)) or {""}
-
-
-def _of(kind: type[_Kind], objects: Mapping[str, Model]) -> Iterator[_Kind]:
-    yield from (item for _, item in sorted(objects.items()) if isinstance(item, kind))
 
 
 def _parsed(document: Document) -> Model | list[Problem]:
