@@ -69,7 +69,7 @@ class Clearing:
             packing = self._occupancy.take(then.copy(), group.id, name)
             return packing is not None and self._choice.purse.is_payable(group, policy, name, then, packing)
 
-        ranked = self._choice.ranked(group, policy, self._entering(group, policy, closed))
+        ranked = self._choice.offers.ranked(group, policy, self._entering(group, policy, closed))
         ranked = [name for name in ranked if self._choice.spreading.would_do(group, name)]
         if any(self._somebody_is_leaving(name) and enough(name, None, NOBODY) for name in ranked):
             return None  # it fits as soon as those are gone who have left already
@@ -105,7 +105,7 @@ class Clearing:
         before = self._kept.get(group.id, "")
         purse, closed = self._choice.purse, closed | self._choice.purse.unpaid[group.id]
         names = self._entering(group, policy, closed | {before})
-        ranked = self._choice.ranked(group, policy, names)
+        ranked = self._choice.offers.ranked(group, policy, names)
         ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
         holding = (name for name in ranked if self._holds(group, policy, name))
         stands = before in self._occupancy.books and before not in closed and purse.within_quota(group, before)

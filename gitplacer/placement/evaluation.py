@@ -7,11 +7,8 @@ found out now, and remembered for gangs that are alike for as long as the cluste
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -21,13 +18,13 @@ from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.nodes import Indexes
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.placement.purse import Purse
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
+from gitplacer.placement.tries import Tries
 from gitplacer.relocation.memory import left_before
 from gitplacer.source.manifests import PLATFORM
 
@@ -39,39 +36,6 @@ _TAKES = frozenset({
 """Findings about a cluster that would take a group."""
 _DOUBTS = frozenset({Reason.ROOM, Reason.TIGHT_FIT})
 """Findings about a cluster that has room for a group, which is not known to find it in every order."""
-
-
-class Tries:
-    """
-    What came of looking for room, by group: on which clusters it would find room, but not in every order, with why; those among them where
-    it was tried in every order; and those that were not even looked at, because it had been tried on enough and has no proof there.
-    """
-
-    def __init__(self) -> None:
-        self.tight: dict[str, dict[str, Finding]] = defaultdict(dict)
-        self.refused: dict[str, set[str]] = defaultdict(set)
-        self._passed_over: dict[str, int] = defaultdict(int)
-        """One bit for each cluster by number: there are very many of some groups."""
-
-    def pass_over(self, group_id: str, number: int) -> None:
-        """A cluster, by number, is not looked at for a group."""
-        self._passed_over[group_id] |= 1 << number
-
-    def pass_all_over(self, group_id: str, numbers: Indexes) -> None:
-        """The same for some clusters."""
-        if len(numbers):
-            found = np.zeros(int(numbers.max()) + 1, dtype=np.bool_)
-            found[numbers] = True
-            self._passed_over[group_id] |= int.from_bytes(np.packbits(found, bitorder="little").tobytes(), "little")
-
-    def absolve(self, group_id: str, name: str) -> None:
-        """A cluster that was refused to a group took it after all, since it asked for less."""
-        self.tight[group_id].pop(name, None)
-        self.refused[group_id].discard(name)
-
-    def is_passed_over(self, group_id: str, number: int | None) -> bool:
-        """Whether a cluster was not looked at for a group; none has no number."""
-        return number is not None and bool(self._passed_over.get(group_id, 0) >> number & 1)
 
 
 @dataclass(frozen=True, slots=True)

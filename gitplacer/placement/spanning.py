@@ -366,7 +366,7 @@ class Spanning:
         names = [
             n for n in self._pass.entrance.may_enter(group, policy) if n not in out and self._pass.clusters[n].spec.mesh
         ]
-        return self._choice.ranked(group, policy, names)
+        return self._choice.offers.ranked(group, policy, names)
 
     def _of_one_mesh(self, name: str, other: str) -> bool:
         clusters = self._pass.clusters

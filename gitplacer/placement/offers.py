@@ -1,0 +1,274 @@
+"""
+Which clusters offer a group room, best first. They are looked at as they are asked for: there may be thousands, and the first is mostly taken.
+
+A policy's favourites come first. Of clusters it likes equally those come last that could never run what the group may grow to, then those
+where much is promised already, then counts which large blocks of devices stay whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gitplacer.grouping import Group
+from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.model.decision import Finding
+from gitplacer.model.workload import Gang
+from gitplacer.placement.books import Books, Prospects
+from gitplacer.placement.effort import beyond
+from gitplacer.placement.nodes import Counts, Indexes, Mask
+from gitplacer.placement.occupancy import Occupancy
+from gitplacer.placement.onepass import Pass
+from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.tries import Tries
+from gitplacer.policies import BY_COST
+
+
+@dataclass(frozen=True)
+class Line:
+    """
+    Some clusters, each by its index in the names of the books, with what is known of their order before anybody looks at them: how
+    early a policy takes each, and, of those that it likes equally, what is `against` each: that it would have to be called, and then
+    that some pods which a group may have later could never run there.
+    """
+
+    numbers: Indexes
+    liked: Counts
+    against: Counts
+
+    def only(self, which: Mask) -> Line:
+        """Those for which it says so, cluster by cluster."""
+        return Line(self.numbers[which], self.liked[which], self.against[which])
+
+    def by_liking(self) -> tuple[Line, Line]:
+        """Those of them that a policy likes best and that have least against them, and the rest. There has to be one."""
+        return self._split or (self, self.none())
+
+    @cached_property
+    def _split(self) -> tuple[Line, Line] | None:
+        """The same; None where all are liked as much, since nothing may hold itself."""
+        liked: Mask = self.liked == self.liked.min()
+        best: Mask = liked & (self.against == self.against[liked].min())
+        return None if best.all() else (self.only(best), self.only(~best))
+
+    def none(self) -> Line:
+        """None of them."""
+        return Line(self.numbers[:0], self.liked[:0], self.against[:0])
+
+    def without(self, numbers: Indexes) -> Line:
+        """The others."""
+        return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
+
+
+class Offers:
+    """`tries` is what came of looking for room, and is told what comes of it here."""
+
+    def __init__(self, shared: Pass, occupancy: Occupancy, tries: Tries) -> None:
+        self._pass = shared
+        self._occupancy = occupancy
+        self._tries = tries
+        self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
+        self._luck: dict[str, Mask] = {}
+
+    @property
+    def _books(self) -> Books:
+        return self._occupancy.books
+
+    def line(self, group: Group, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+        """Of some clusters those that have a ledger."""
+        line, outlook = self._liked(policy, names), self._pass.outlook
+        later = outlook.later(group)
+        if later is None:
+            return line
+        return Line(
+            line.numbers, line.liked, line.against * 2 + outlook.strands(group, later, self._books, line.numbers)
+        )
+
+    def ranked(self, group: Group, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
+        """
+        The policy's order, then those that are awake, then those that could run all that a group may have later, then where little is promised
+        already, then where it breaks the fewest large blocks of devices, then the name.
+        """
+        return list(self.in_order(group, self.line(group, policy, tuple(names))))
+
+    def in_order(self, group: Group, line: Line) -> Iterator[str]:
+        """The names of some clusters, best first for a group."""
+        names, gang = self._books.names, self._pass.rosters.typical(group.id)
+        return (names[number] for number in self._books.best_first(gang, line.numbers, line.liked, line.against))
+
+    def of(self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool) -> Iterator[tuple[str, Packing]]:
+        """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
+        found = self._fitting(group, policy, line, scale_up)
+        if scale_up and policy.spec.placement.type in BY_COST:
+            yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
+        else:
+            yield from found
+
+    def _fitting(
+        self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        """
+        Of clusters that a policy likes equally first those that surely take a group, or soon tell; then those where it has to be tried in very many
+        orders, which takes long and mostly fails.
+        """
+        if scale_up:
+            yield from self._growing(group, line.only(self._scaling[line.numbers]))
+            return
+        for tier in self._tiers(group, line):
+            offered: set[str] = set()
+            prospects = self._prospects(group, policy, tier)
+            for offer in self._soon_told(group, policy, prospects):
+                offered.add(offer[0])
+                yield offer
+            yield from self._doubtful(group, tier, prospects.open, offered)
+
+    def _tiers(self, group: Group, line: Line) -> Iterator[Line]:
+        """Clusters that a policy likes equally, best first; once a group is not tried any more, all that are left."""
+        while len(line.numbers):
+            tier, rest = (line, line.none()) if self._tries.is_tried_enough(group.id) else line.by_liking()
+            yield tier
+            line = rest
+
+    def _is_done_with(self, group: Group, seen: AbstractSet[str]) -> bool:
+        """Whether none of all clusters will be asked about but those that were: a group is tried no more, or again where it was refused before."""
+        return self._tries.is_tried_enough(group.id) and self._tries.refused[group.id] <= seen
+
+    def _growing(self, group: Group, line: Line) -> Iterator[tuple[str, Packing]]:
+        """Clusters that have room for a group with machines that are added."""
+        for name in self.in_order(group, line):
+            gang = self._pass.gang_on(group.id, name)
+            if not self._may_ask(group, name, gang):
+                return
+            yield from self._offer(group, name, self._books.fit(gang, name, scale_up=True))
+
+    def _prospects(self, group: Group, policy: PlacementPolicy, line: Line) -> Prospects:
+        """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
+        same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
+        open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
+        gang = self._pass.rosters.typical(group.id)
+        return self._books.prospects(gang, line.numbers, line.liked, line.against, fortunate, open_=open_)
+
+    def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:
+        """
+        Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck; or where so few
+        pods are to come that all orders are soon tried. Most trials find an order that leaves a pod out, so of clusters where the group breaks as
+        much those come first that need none. A proof is looked for everywhere, since what has none now has none later in this pass, and
+        is never asked again; last where it is unlikely.
+        """
+        same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
+        soon: list[int] = []
+        breaks = 0
+        for number, broken in prospects.best:
+            if broken != breaks:
+                yield from self._soon_tried(group, soon)
+                soon, breaks = [], broken
+            name = self._books.names[number]
+            gang = same or self._pass.gang_on(group.id, name)
+            lucky = bool(fortunate[number])
+            if lucky and self._books.is_roomless(gang, name):
+                continue
+            unproved = not lucky and self._books.is_unproved(gang, name)
+            if not unproved and not self._may_ask(group, name, gang):
+                return
+            if lucky or (not unproved and self._books.finds_proof(gang, name)):
+                yield from self._offer(group, name, self._books.fits_now(gang, name))
+            elif self._is_soon_tried(group, gang, number):
+                soon.append(number)
+            else:
+                self._tries.pass_over(group.id, number)
+        yield from self._soon_tried(group, soon)
+        self._tries.pass_all_over(group.id, prospects.hopeless)
+
+    def _soon_tried(self, group: Group, numbers: Iterable[int]) -> Iterator[tuple[str, Packing]]:
+        """Of some clusters, by number, those that a group fits, until it was tried on enough."""
+        for number in numbers:
+            name = self._books.names[number]
+            gang = self._pass.gang_on(group.id, name)
+            if not self._is_soon_tried(group, gang, number):
+                self._tries.pass_over(group.id, number)
+                continue
+            if not self._may_ask(group, name, gang):
+                return
+            yield from self._offer(group, name, self._books.fits_now(gang, name))
+
+    def _offer(self, group: Group, name: str, found: Packing | Shortfall) -> Iterator[tuple[str, Packing]]:
+        """A cluster with how a group fits there, if that was found. What the search took counts."""
+        self._pass.effort.count(group, name, found.steps)
+        if isinstance(found, Packing):
+            yield name, found
+
+    def _is_soon_tried(self, group: Group, gang: Gang, number: int) -> bool:
+        """Whether a group may still be tried, and on a cluster that soon tells. What is known of proofs from before has no say in it."""
+        if self._tries.is_tried_enough(group.id) or self._books.is_busy(number):
+            return False
+        return not self._books.is_roomless(gang, self._books.names[number])
+
+    def _doubtful(
+        self, group: Group, line: Line, open_: Mask, offered: Collection[str]
+    ) -> Iterator[tuple[str, Packing]]:
+        """Those of some clusters that are open and have room for a group now, but those that were offered, until it was tried on enough."""
+        refused, same, seen = self._tries.refused[group.id], self._pass.rosters.anywhere(group.id), set(offered)
+        if self._is_done_with(group, seen):
+            return
+        for name in self.in_order(group, line.only(open_)):
+            if self._is_done_with(group, seen):
+                return
+            if name in seen or (self._tries.is_tried_enough(group.id) and name not in refused):
+                continue
+            seen.add(name)
+            gang = same or self._pass.gang_on(group.id, name)
+            if self._books.is_roomless(gang, name):
+                continue
+            if not self._may_ask(group, name, gang):
+                return
+            yield from self._offer(group, name, self._books.fits_now(gang, name))
+
+    def _lucky(self, policy: PlacementPolicy) -> Mask:
+        """By number, the clusters on which a policy takes a fit that needs luck."""
+        if policy.name not in self._luck:
+            lucky = [self._pass.accepts_tight(policy, name) for name in self._books.names]
+            self._luck[policy.name] = np.array(lucky, dtype=np.bool_)
+        return self._luck[policy.name]
+
+    def _may_ask(self, group: Group, name: str, gang: Gang) -> bool:
+        """Whether room for a gang may be sought on a cluster, and a proof; where not, nothing more is asked for it."""
+        if self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
+            return True
+        self._tries.tight[group.id].setdefault(name, beyond(group))
+        return False
+
+    @cached_property
+    def _scaling(self) -> Mask:
+        """By number, which clusters may be given machines."""
+        return np.array([bool(self._books[name].nodes.types) for name in self._books.names], dtype=np.bool_)
+
+    def _may_have_room(self, group_id: str, numbers: Indexes) -> Mask:
+        """Which of some clusters are not ruled out now for a group that is not the same on all of them."""
+        names = [self._books.names[number] for number in numbers.tolist()]
+        open_: set[int] = set()
+        for gang, where in self._pass.gangs_on(group_id, names):
+            asked = self._books.numbers(where)
+            open_.update(asked[self._books.may_have_room(gang, asked)].tolist())
+        return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
+
+    def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+        """The same as a policy likes them, whichever group it governs."""
+        key = policy.name, names
+        if key not in self._lines:
+            numbers = self._books.numbers(names)
+            found = [self._books.names[number] for number in numbers.tolist()]
+            liked = np.array([self._pass.preference(policy, name) for name in found], dtype=np.int64)
+            asleep = np.array([not self._pass.snapshot.is_awake(name) for name in found], dtype=np.int64)
+            self._lines[key] = Line(numbers, liked, asleep)
+        return self._lines[key]
+
+
+def _cost(finding: Finding) -> tuple[bool, float]:
+    """What the machines that must be added cost in an hour; one without a price comes after all that have one."""
+    prices = [nodes.price_per_hour for nodes in finding.new_nodes]
+    known = sum(nodes.count * (nodes.price_per_hour or 0.0) for nodes in finding.new_nodes)
+    return None in prices, known
