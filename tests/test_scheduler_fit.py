@@ -538,7 +538,7 @@ def test_a_dump_that_is_none_is_told(
         (
             {"kind": "RayJob"},
             "gitplacer does not know what pods a RayJob makes, and counts none\n"
-            "  hint: RayJob is of ray.io: its apiVersion begins with ray.io/\nerror: nothing there makes pods",
+            "  hint: a RayJob is of ray.io: its apiVersion begins with ray.io/\nerror: nothing there makes pods",
         ),
         (
             {"kind": "Job", "spec": {"parallelism": 5001, "completions": 5001, "template": {"spec": pod("p")["spec"]}}},

@@ -1469,7 +1469,7 @@ def test_where_nothing_makes_pods_that_is_said(here: Here, capfd: Capture, outpu
     ("api_version", "kind", "said", "hint"),
     [
         ("ray.io/v1", "Raycluster", "a Raycluster of ray.io", 'did you mean "RayCluster"?'),
-        ("v1", "RayJob", "a RayJob", "RayJob is of ray.io: its apiVersion begins with ray.io/"),
+        ("v1", "RayJob", "a RayJob", "a RayJob is of ray.io: its apiVersion begins with ray.io/"),
         ("apps/v1", "Deploymnet", "a Deploymnet of apps", 'did you mean "Deployment"?'),
         ("a.dev/v1", "RayClusterFleet", "a RayClusterFleet of a.dev", "a WorkloadKind beside it says what it makes"),
         ("v1", "ConfigMapList", "a ConfigMapList", "write its items one by one"),

@@ -6,6 +6,7 @@ Whether a kind is known by its name, and which one was perhaps meant.
 
 from __future__ import annotations
 
+from gitplacer.plaintext import one
 from gitplacer.problems import meant, nearest
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.apigroups import groups_of, is_cluster_scoped, is_known_namespaced, like
@@ -34,5 +35,5 @@ def likely(group: str, kind: str) -> str:
 def _another_group(group: str, kind: str) -> str:
     known = [RAY_GROUP] if kind in RAY_KINDS else groups_of(kind)
     if not group and len(known) == 1:
-        return f"{kind} is of {known[0]}: its apiVersion begins with {known[0]}/"
+        return f"{one(kind)} is of {known[0]}: its apiVersion begins with {known[0]}/"
     return meant(group, known)
