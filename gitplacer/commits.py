@@ -156,7 +156,7 @@ def rest_message(
     parts = []
     outcomes = {outcome.cluster: outcome for outcome in view.sleepers}
     for action, verb in _VERBS:
-        groups = [d.group for d in decisions if d.action is action and not _loses_a_copy(d)]
+        groups = [d.group for d in decisions if _done(d) is action and not _loses_a_copy(d)]
         groups += waiting if action is Action.WAIT else ()
         if groups:
             parts.append(f"{verb} {_counted(groups, 'groups')}")
@@ -174,7 +174,7 @@ def rest_message(
     if not parts and started:
         parts.append(f"begin the directories of {few(sorted(started))}")
     subject = ", ".join(parts) or "update records"
-    told = {d.group: d for d in decisions if d.action in dict(_VERBS)}
+    told = {d.group: d for d in decisions if _done(d) in dict(_VERBS)}
     groups = sorted([*told, *waiting])
     words = {group: sentence(told[group], view) if group in told else waiting[group] for group in groups[:LISTED]}
     lines = _listed(groups, words)
@@ -220,6 +220,11 @@ def co_authors(author: str, body: str) -> list[str]:
         if found and not UNSEEN.search(text):
             people.setdefault(found["mail"].lower(), f"{CO_AUTHOR}: {found['name']} <{found['mail']}>")
     return list(people.values())[:_CO_AUTHORS]
+
+
+def _done(decision: Decision) -> Action:
+    """What a commit calls a decision: a hold whose files change is an update to whoever reads the log."""
+    return Action.UPDATE if decision.writes else decision.action
 
 
 def _loses_a_copy(decision: Decision) -> bool:

@@ -283,8 +283,12 @@ def _proposals(
 
 
 def told_apart(decision: Decision, updated: set[str]) -> Decision:
-    """Keep or Update: only the files tell."""
-    if decision.action is not Action.KEEP or decision.group not in updated:
+    """Keep or Update, and of a hold whether something is written all the same: only the files tell."""
+    if decision.group not in updated:
+        return decision
+    if decision.action is Action.HOLD:
+        return replace(decision, writes=True)
+    if decision.action is not Action.KEEP:
         return decision
     finding = decision.finding
     if finding.code is Reason.KEPT:

@@ -20,6 +20,7 @@ from gitplacer.model.decision import Action, Reason
 from gitplacer.placement import plan as plan_module
 from gitplacer.problems import Rejected
 from gitplacer.relocation.guards import Tally
+from gitplacer.review.downtime import Downtime, downtime
 from gitplacer.tree import Changes
 from tests.stories import (
     FLEET,
@@ -90,6 +91,26 @@ def two(relocation: str = "{}", *more: dict[str, str], placement: str = "{}") ->
 
 def fleet(spec: str) -> dict[str, str]:
     return {"fleet.yaml": FLEET.replace("spec: {}", f"spec: {spec}")}
+
+
+def test_an_edit_of_a_group_whose_leaving_is_held_is_told_as_one() -> None:
+    story = two("{when: {ClusterDraining: Never}}")
+    story.source |= cluster("a", state="Draining")
+    held = story.run()
+    assert not held.steps
+    story.source |= rayservice("prod", "api", workers=2)
+    edited = story.run()
+    assert outcome(edited) == {SERVICE: "Hold a NeverRelocated"}
+    [step] = edited.steps
+    assert step.message.startswith(
+        "Update prod/api\n\n- prod/api: is held on a: its cluster is draining, but its policy or an annotation says that it never moves; "
+        "its files change where it is\n"
+    )
+    assert downtime(edited.view.plan.decisions[0], edited.view) is Downtime.NONE
+    [(path, text)] = rayservice("prod", "api", workers=2).items()
+    story.source[path] = text.replace("spec:\n", "spec:\n  suspend: true\n", 1)
+    stopped = story.run()
+    assert downtime(stopped.view.plan.decisions[0], stopped.view) is Downtime.ENDS
 
 
 # surge

@@ -447,7 +447,7 @@ class Decision:
 
     `candidates` is every cluster of the fleet, sorted by name, when they were asked for. `reasons` tells for each
     cluster of `after` why it is there, and `besides` of further clusters that it should leave why it does, or why it stays. A hold is of the group's files too, unless it is `updated_in_place`: then only
-    its leaving is held. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
+    its leaving is held, and `writes` tells whether its files change where it is. A group that waits may have a `claim` to room. `counts` are those of its objects on clusters of `after`
     where they are not as their manifests say, `roles` what clusters of `after` have of a group that spans several, and `dispatch` who
     starts it if not the clusters of `after`; the plan fills these in.
     """
@@ -463,6 +463,7 @@ class Decision:
     waiting_since: datetime | None = None
     blocked_by: tuple[str, ...] = ()
     updated_in_place: bool = False
+    writes: bool = False
     unstarted: Mapping[str, datetime] = field(default_factory=dict)
     claim: Claim | None = None
     roles: Mapping[str, ClusterRole] = field(default_factory=dict)

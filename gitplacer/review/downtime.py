@@ -117,9 +117,14 @@ def situation(decision: Decision, view: PlanView) -> Situation:
     )
 
 
+def _is_edited(decision: Decision) -> bool:
+    """Whether files of a group change where it is and stays."""
+    return decision.action in (Action.UPDATE, Action.EXTEND) or decision.writes
+
+
 def _is_replaced(decision: Decision, view: PlanView) -> bool:
     group = view.group(decision)
-    if group is None or decision.action not in (Action.UPDATE, Action.EXTEND):
+    if group is None or not _is_edited(decision):
         return False
     there = set(decision.before) & set(decision.after)
     return any(replaces_all_at_once(edited) for name in sorted(there) for edited in view.edits(group, name))
@@ -128,7 +133,7 @@ def _is_replaced(decision: Decision, view: PlanView) -> bool:
 def _is_stopped(decision: Decision, view: PlanView) -> bool:
     """Whether an object of a group has pods wherever it is deployed, and an edit leaves none of them."""
     group, record = view.group(decision), view.record(decision)
-    if group is None or record is None or decision.action not in (Action.UPDATE, Action.EXTEND):
+    if group is None or record is None or not _is_edited(decision):
         return False
     there = sorted(set(decision.before) & set(decision.after))
     stopped = [set(_stopped(decision, group, record, view.clusters[name], view)) for name in there]
