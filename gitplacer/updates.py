@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitplacer.documents import parse
 from gitplacer.grouping import Group
 from gitplacer.model.workload import Identity
+from gitplacer.placement.eligibility import api_not_served, is_custom, serves
 from gitplacer.placement.updating import Edited
 from gitplacer.problems import Problem
+from gitplacer.relocation.evidence import is_stale
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.allowances import not_allowed
-from gitplacer.source.manifests import SourceObject, identity_of
+from gitplacer.source.manifests import PLATFORM, SourceObject, identity_of
 from gitplacer.workloads.edits import Effect, effects, finished_edit
 
 _FINISHED = ("Succeeded", "Failed")
@@ -39,6 +41,26 @@ class Updates:
             told = [_problem(member, effect, cluster) for effect in self._effects(group, cluster, member, old, new)]
             found += not_allowed(told, member.annotations)
         return found
+
+    def unserved(self, group: Group, cluster: str) -> Iterator[Problem]:
+        """
+        The objects that come to a group on a cluster where it is, of APIs that the cluster is known not to serve. What is deployed
+        already is not asked about: if that cannot be applied, it is so without the edit.
+        """
+        capacity, record = self._snapshot.capacity.get(cluster), self._snapshot.predecessor(group)
+        there = self._snapshot.source.own.clusters[cluster]
+        if group.unit == PLATFORM or capacity is None or is_stale(there, capacity, self._snapshot.now):
+            return
+        if api_not_served(group, capacity) is None:
+            return
+        known = {member.identity for member in record.members} if record is not None else set[Identity]()
+        for member in (*group.members, *group.shared):
+            api = member.api_version
+            if member.identity not in known and is_custom(member) and not serves(capacity, api):
+                message = f"{member.identity} is of {api}, which {cluster} does not serve, and its group runs there"
+                hint = f"let {cluster} serve it first, or take the object out: the whole edit waits for that"
+                told = member.document.problem("KindNotServed", message, hint, path=("apiVersion",))
+                yield from not_allowed([told], member.annotations)
 
     def edited(self, members: Iterable[SourceObject], path: str, written: bytes) -> list[Edited]:
         """The objects that writing a file over that at `path` of the deployment repo would change."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -223,3 +225,58 @@ def test_nothing_that_happens_elsewhere_changes_a_byte_of_what_is_deployed() -> 
     story.source.pop("workloads/z/train.yaml")
     story.run()
     assert story.deployment.read(path) == before
+
+
+SCALED = """\
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: web}
+spec: {scaleTargetRef: {name: web}, maxReplicaCount: 4}
+"""
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("serves", "spec", "after"),
+    [
+        ("serves: [ray.io]\n", {}, "Hold a HasProblems"),
+        ("serves: [keda.sh/v1]\n", {}, "Hold a HasProblems"),  # another version of it
+        ("serves: [keda.sh/v1alpha1]\n", {}, "Update a Updated"),
+        ("serves: [keda.sh]\n", {}, "Update a Updated"),
+        ("", {}, "Update a Updated"),  # nobody looked
+        ("serves: [ray.io]\n", {"maxAge": "1m"}, "Update a Updated"),  # what it tells is too old
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_a_cluster_does_not_serve_is_not_added_to_what_runs_there(
+    serves: str, spec: dict[str, str], after: str, beside: bool
+) -> None:
+    """One object that is refused keeps a whole unit from being applied. It is added to the file, or in a file of its own."""
+    story = placed({"workloads/x/web.yaml": WEB}, **spec)
+    story.capacity |= snapshot("a", "n1 64 256Gi 8", more=serves)
+    story.now += timedelta(minutes=5)
+    story.source["workloads/x/scaled.yaml" if beside else "workloads/x/web.yaml"] = ("" if beside else WEB) + SCALED
+    done = story.run()
+    assert outcome(done) == {"x/web": after}
+    if after.startswith("Hold"):
+        [problem] = done.problems
+        assert problem.code == "KindNotServed"
+        assert problem.message == (
+            "ScaledObject x/web is of keda.sh/v1alpha1, which a does not serve, and its group runs there"
+        )
+
+
+def test_what_runs_goes_on_to_be_edited_though_its_cluster_does_not_serve_it_any_more() -> None:
+    story = placed({"workloads/x/web.yaml": WEB + SCALED})
+    story.capacity |= snapshot("a", "n1 64 256Gi 8", more="serves: [ray.io]\n")
+    story.source["workloads/x/web.yaml"] = (WEB + SCALED).replace("image: i", "image: j")
+    assert outcome(story.run()) == {"x/web": "Update a Updated"}

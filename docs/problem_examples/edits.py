@@ -56,6 +56,32 @@ spec:
         image: {}
         resources: {{requests: {{cpu: "1", memory: 1Gi}}}}
 """
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: main
+        image: nginx
+        resources: {requests: {cpu: "1", memory: 1Gi}}
+"""
+SCALED = """\
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  name: web
+spec:
+  scaleTargetRef: {name: web}
+  maxReplicaCount: 4
+"""
 
 
 def edit(intro: str, before: str, after: str, name: str, beside: Mapping[str, str] | None = None) -> Example:
@@ -104,6 +130,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             BATCH.format("busybox:1.36"),
             BATCH.format("busybox:1.37"),
             "import",
+        ),
+    ),
+    "KindNotServed": (
+        edit(
+            "The Deployment was deployed alone, to a cluster whose snapshot shows no KEDA (`serves`):",
+            WEB,
+            WEB + SCALED,
+            "web",
         ),
     ),
     "RecreatesPods": (

@@ -1,5 +1,5 @@
 """
-Files that would replace others where a group is: whose they are, what they change, and what that does.
+Files that would replace others where a group is, or come beside them: whose they are, what they change, and what that does.
 
 They are held against the tree that the pass began with, which is what runs.
 """
@@ -57,17 +57,30 @@ class Replacements:
         )
 
     def problems(self, group: Group, cluster: str, rendering: Rendering) -> Iterator[Problem]:
-        """What replacing the group's files on a cluster where it is would do."""
-        for members, path, written in self._replaced(group, cluster, rendering):
-            yield from self._updates.problems(group, cluster, members, path, written)
+        """What writing the group's files on a cluster where it is would do."""
+        is_edited = False
+        for members, path, written, replaces in self._changed(group, cluster, rendering):
+            is_edited = True
+            if replaces:
+                yield from self._updates.problems(group, cluster, members, path, written)
+        if is_edited:
+            yield from self._updates.unserved(group, cluster)
 
     def _replaced(
         self, group: Group, cluster: str, rendering: Rendering
     ) -> Iterator[tuple[list[SourceObject], str, bytes]]:
         """The files of a group that would replace others on a cluster: whose they are, where, and with what."""
+        for members, path, written, replaces in self._changed(group, cluster, rendering):
+            if replaces:
+                yield members, path, written
+
+    def _changed(
+        self, group: Group, cluster: str, rendering: Rendering
+    ) -> Iterator[tuple[list[SourceObject], str, bytes, bool]]:
+        """The files of a group that are not on a cluster as they would be, and whether they would replace others."""
         for key, content in rendering.files.items():
             path = self._units.path(cluster, *key)
             deployed = self._snapshot.deployment.entries.get(path)
-            if deployed is not None and deployed.is_text and deployed.oid != content.oid:
+            if deployed is None or deployed.oid != content.oid:
                 members = [item.member for item in self._files.placed(group) if (item.unit, item.file) == key]
-                yield members, path, content.read()
+                yield members, path, content.read(), deployed is not None and deployed.is_text

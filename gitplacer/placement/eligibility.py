@@ -24,7 +24,7 @@ from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale
 from gitplacer.relocation.silence import fell_silent
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
-from gitplacer.source.manifests import PLATFORM
+from gitplacer.source.manifests import PLATFORM, SourceObject
 from gitplacer.workloads.facts import Demand, ObjectFacts
 
 
@@ -93,7 +93,7 @@ def may_not_enter(
 
 def api_not_served(group: Group, snapshot: CapacitySnapshot) -> Finding | None:
     """An API of a group's objects that a cluster does not serve, by its snapshot, or None."""
-    missing = next((api for api in custom_apis(group) if not _serves(snapshot, api)), None)
+    missing = next((api for api in custom_apis(group) if not serves(snapshot, api)), None)
     return None if missing is None else Finding(code=Reason.API_NOT_SERVED, subject=missing)
 
 
@@ -143,13 +143,16 @@ def refused(unit: str, asked: Asked) -> Finding | None:
 
 def custom_apis(group: Group) -> tuple[str, ...]:
     """The apiVersions of a group's objects that Kubernetes does not bring, sorted."""
-    return tuple(
-        sorted({m.api_version for m in (*group.members, *group.shared) if m.identity.api_group not in BUILT_IN_GROUPS})
-    )
+    return tuple(sorted({m.api_version for m in (*group.members, *group.shared) if is_custom(m)}))
 
 
-def _serves(snapshot: CapacitySnapshot, api_version: str) -> bool:
-    """`serves` may name a version (ray.io/v1) or a whole group (ray.io); absent means that nobody looked."""
+def is_custom(member: SourceObject) -> bool:
+    """Whether an object is of an API that Kubernetes does not bring."""
+    return member.identity.api_group not in BUILT_IN_GROUPS
+
+
+def serves(snapshot: CapacitySnapshot, api_version: str) -> bool:
+    """Whether a cluster serves an API. `serves` may name a version (ray.io/v1) or a whole group (ray.io); absent means that nobody looked."""
     if snapshot.serves is None:
         return True
     return api_version in snapshot.serves or api_version.rpartition("/")[0] in snapshot.serves

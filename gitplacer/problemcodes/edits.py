@@ -80,4 +80,12 @@ CODES: Mapping[str, Code] = {
         "(Argo CD: `Force=true,Replace=true`, Flux: `kustomize.toolkit.fluxcd.io/force: enabled`), allow it.",
         allowable=True,
     ),
+    "KindNotServed": Code(
+        "An object is added to an app where its API is not served",
+        "The cluster on which the app runs serves no such kind, by its snapshot. Flux applies nothing of a unit in which one object is "
+        "refused, and Argo CD fails the sync, so that nothing else would reach the cluster either.",
+        "Install what serves the kind there, and wait for a snapshot that shows it; or take the object out. An app that is not placed yet goes to "
+        "a cluster that serves all its kinds.",
+        allowable=True,
+    ),
 }
