@@ -237,6 +237,25 @@ def test_what_no_api_server_takes_is_refused_where_it_stands(file: str, code: st
     assert done.view.plan.decisions[-1].action.value == "Place"
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "taken"),
+    [
+        ("route.openshift.io/v1", "Route", True),
+        ("monitoring.googleapis.com/v1", "PodMonitoring", True),
+        ("networking.gke.io/v1", "GCPBackendPolicy", True),
+        ("traefik.containo.us/v1alpha1", "IngressRoute", True),
+        ("cloud.google.com/v1", "ComputeClass", False),
+        ("monitoring.googleapis.com/v1", "ClusterPodMonitoring", False),
+        ("karpenter.sh/v1", "NodePool", False),
+        ("a.dev/v1", "Route", False),
+    ],
+)
+def test_kinds_that_are_often_beside_workloads_are_known_by_name(api_version: str, kind: str, taken: bool) -> None:
+    story = small_fleet()
+    story.source["workloads/ns/a.yaml"] = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n"
+    assert ("NotAllowed" not in {p.code for p in story.run().problems}) is taken
+
+
 TEMPLATES = {
     "Deployment": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n"
     "    metadata:\n      METADATA\n    spec: {containers: [{name: a}]}\n",

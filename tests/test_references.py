@@ -228,6 +228,49 @@ RBAC = "rbac.authorization.k8s.io/v1"
             ["Service/a", "Service/b", "Service/m"],
             ["Gateway/gw?"],
         ),
+        (
+            obj(
+                "route.openshift.io/v1",
+                "Route",
+                {"to": {"kind": "Service", "name": "a"}, "alternateBackends": [{"kind": "Service", "name": "b"}]},
+            ),
+            ["Service/a", "Service/b"],
+            [],
+        ),
+        (obj("route.openshift.io/v1", "Route", {"to": {"name": "a"}}), ["Service/a"], []),
+        (
+            obj(
+                "traefik.io/v1alpha1",
+                "IngressRoute",
+                {
+                    "routes": [
+                        {
+                            "services": [
+                                {"name": "a", "port": 80},
+                                {"name": "b", "kind": "TraefikService"},
+                                {"name": "c", "namespace": "other"},
+                            ]
+                        }
+                    ]
+                },
+            ),
+            ["Service/a"],
+            [],
+        ),
+        (
+            obj(
+                "networking.gke.io/v1",
+                "HealthCheckPolicy",
+                {"targetRef": {"group": "", "kind": "Service", "name": "a"}},
+            ),
+            ["Service/a"],
+            [],
+        ),
+        (
+            obj("elbv2.k8s.aws/v1beta1", "TargetGroupBinding", {"serviceRef": {"name": "a", "port": 80}}),
+            ["Service/a"],
+            [],
+        ),
         (obj(GATEWAY, "GRPCRoute", {"rules": [{"backendRefs": [{"name": "a"}]}]}), ["Service/a"], []),
         (
             obj(GATEWAY, "Gateway", {"listeners": [{"name": "l", "tls": {"certificateRefs": [{"name": "t"}]}}]}),

@@ -58,6 +58,8 @@ _NAMESPACED = {
     "bitnami.com": {"SealedSecret"},
     "cert-manager.io": {"Certificate", "CertificateRequest", "Issuer"},
     "cilium.io": {"CiliumEnvoyConfig", "CiliumNetworkPolicy"},
+    "cloud.google.com": {"BackendConfig"},
+    "elbv2.k8s.aws": {"TargetGroupBinding"},
     "external-secrets.io": {"ExternalSecret", "PushSecret", "SecretStore"},
     "gateway.networking.k8s.io": {
         "BackendTLSPolicy", "GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute", "UDPRoute",
@@ -68,9 +70,12 @@ _NAMESPACED = {
     "kubeflow.org": {"MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"},
     "kueue.x-k8s.io": {"LocalQueue", "ProvisioningRequestConfig", "Workload"},
     "monitoring.coreos.com": {"AlertmanagerConfig", "PodMonitor", "Probe", "PrometheusRule", "ScrapeConfig", "ServiceMonitor"},
+    "monitoring.googleapis.com": {"PodMonitoring", "Rules"},
     "multicluster.x-k8s.io": {"ServiceExport", "ServiceImport"},
-    "networking.gke.io": {"ManagedCertificate"},
+    "networking.gke.io": {"FrontendConfig", "GCPBackendPolicy", "GCPGatewayPolicy", "HealthCheckPolicy", "ManagedCertificate"},
     "networking.istio.io": {"DestinationRule", "Gateway", "ServiceEntry", "Sidecar", "VirtualService", "WorkloadEntry"},
+    "projectcontour.io": {"HTTPProxy"},
+    "route.openshift.io": {"Route"},
     "scheduling.volcano.sh": {"PodGroup"},
     "scheduling.x-k8s.io": {"PodGroup"},
     "security.istio.io": {"AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"},
@@ -78,8 +83,10 @@ _NAMESPACED = {
     "serving.knative.dev": {"Configuration", "Route", "Service"},
     "snapshot.storage.k8s.io": {"VolumeSnapshot"},
     "sparkoperator.k8s.io": {"ScheduledSparkApplication", "SparkApplication"},
+    "traefik.containo.us": {"IngressRoute", "Middleware"},
     "traefik.io": {"IngressRoute", "Middleware"},
     "trainer.kubeflow.org": {"TrainJob", "TrainingRuntime"},
+    "vpcresources.k8s.aws": {"SecurityGroupPolicy"},
 }  # fmt: skip
 """Kinds that are known to have a namespace: Kubernetes' own, and those of projects that are often beside them."""
 
@@ -106,6 +113,8 @@ _CLUSTER_SCOPED = {
     "storagemigration.k8s.io": {"StorageVersionMigration"},
     "cert-manager.io": {"ClusterIssuer"},
     "gateway.networking.k8s.io": {"GatewayClass"},
+    "cloud.google.com": {"ComputeClass"},
+    "karpenter.k8s.aws": {"EC2NodeClass"},
     "karpenter.sh": {"NodePool", "NodeClaim"},
     "kueue.x-k8s.io": {
         "ClusterQueue",
@@ -120,6 +129,7 @@ _CLUSTER_SCOPED = {
     "external-secrets.io": {"ClusterExternalSecret", "ClusterSecretStore"},
     "snapshot.storage.k8s.io": {"VolumeSnapshotClass", "VolumeSnapshotContent"},
     "keda.sh": {"ClusterTriggerAuthentication"},
+    "monitoring.googleapis.com": {"ClusterPodMonitoring", "ClusterRules", "GlobalRules"},
     "scheduling.volcano.sh": {"Queue"},
     "cilium.io": {"CiliumClusterwideNetworkPolicy", "CiliumNode", "CiliumIdentity", "CiliumLoadBalancerIPPool"},
 }

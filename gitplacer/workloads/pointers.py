@@ -123,6 +123,31 @@ def _route(root: Cursor) -> ObjectFacts:
     )
 
 
+def _openshift_route(root: Cursor) -> ObjectFacts:
+    spec = root.mapping("spec")
+    backends = [spec.mapping("to"), *spec.items("alternateBackends")]
+    return ObjectFacts(
+        points_at=distinct(found for backend in backends for found in named(backend, backend.text("kind") or "Service"))
+    )
+
+
+def _traefik_route(root: Cursor) -> ObjectFacts:
+    """Its services may be of Traefik's own sort, which is none of Kubernetes', or in another namespace."""
+    services = [service for route in root.mapping("spec").items("routes") for service in route.items("services")]
+    return ObjectFacts(
+        points_at=distinct(
+            found
+            for service in services
+            if service.text("kind") in ("", "Service")
+            for found in _local(root, service, "Service")
+        )
+    )
+
+
+def _target_group(root: Cursor) -> ObjectFacts:
+    return ObjectFacts(points_at=distinct(named(root.mapping("spec").mapping("serviceRef"), "Service")))
+
+
 def _mirrored(rule_filter: Cursor) -> Cursor:
     return rule_filter.mapping("requestMirror").mapping("backendRef")
 
@@ -228,6 +253,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("", "ServiceAccount"): _service_account,
     ("bitnami.com", "SealedSecret"): _sealed_secret,
     ("cert-manager.io", "Certificate"): _certificate,
+    ("elbv2.k8s.aws", "TargetGroupBinding"): _target_group,
     ("external-secrets.io", "ExternalSecret"): _external_secret,
     ("autoscaling", "HorizontalPodAutoscaler"): _scaler("scaleTargetRef"),
     ("autoscaling.k8s.io", "VerticalPodAutoscaler"): _scaler("targetRef"),
@@ -239,11 +265,17 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (GATEWAY, "UDPRoute"): _route,
     ("keda.sh", "ScaledObject"): _scaler("scaleTargetRef", "Deployment", "apps"),
     ("monitoring.coreos.com", "PodMonitor"): _pod_monitor,
+    ("monitoring.googleapis.com", "PodMonitoring"): _selecting("selector", watches=True),
+    ("networking.gke.io", "GCPBackendPolicy"): _scaler("targetRef", "Service"),
+    ("networking.gke.io", "HealthCheckPolicy"): _scaler("targetRef", "Service"),
     ("networking.k8s.io", "Ingress"): _ingress,
     ("networking.k8s.io", "NetworkPolicy"): _selecting("podSelector", watches=True),
     ("policy", "PodDisruptionBudget"): _selecting("selector"),
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,
+    ("route.openshift.io", "Route"): _openshift_route,
+    ("traefik.containo.us", "IngressRoute"): _traefik_route,
+    ("traefik.io", "IngressRoute"): _traefik_route,
     (priorityclasses.API_GROUP, priorityclasses.KIND): _priority_class,
 }
 """(API group, kind) to its reader. All versions of a group look alike in what is read here."""
