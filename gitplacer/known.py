@@ -90,6 +90,15 @@ class Known:
         )
 
     @cached_property
+    def services(self) -> Mapping[tuple[str, str], SourceObject]:
+        """The Services of the source by namespace and name."""
+        return {
+            (item.identity.namespace, item.identity.name): item
+            for item in self.source.objects
+            if (item.identity.api_group, item.identity.kind) == ("", "Service")
+        }
+
+    @cached_property
     def namesakes(self) -> Mapping[tuple[str, str], tuple[SourceObject, ...]]:
         """Sized objects by namespace and name."""
         found: dict[tuple[str, str], list[SourceObject]] = defaultdict(list)

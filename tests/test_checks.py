@@ -265,6 +265,50 @@ def test_two_objects_whose_controllers_make_one_are_told_of_each_other(other: di
     assert all(message.endswith(made) for _, _, message in found)
 
 
+def service(name: str, namespace: str = "x") -> str:
+    return f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec: {{ports: [{{port: 80}}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("ray", "given", "made"),
+    [
+        (rayservice("x", "app"), service("app-head-svc"), "the Service app-head-svc"),
+        (rayservice("x", "app"), service("app-serve-svc"), "the Service app-serve-svc"),
+        (rayjob("x", "app"), service("app-head-svc"), "the Service app-head-svc"),
+        (rayjob("x", "app"), service("app-serve-svc"), ""),
+        (rayservice("x", "app"), service("app-head-svc", "y"), ""),
+        (rayservice("x", "app"), service("app"), ""),
+        (pod("app", ""), service("app-head-svc"), ""),
+    ],
+)
+def test_a_service_that_kuberay_makes_itself_is_told_where_somebody_writes_one(
+    ray: dict[str, str], given: str, made: str
+) -> None:
+    found = told(Story.of(*BOTH, ANYWHERE, ray, {"workloads/x/s.yaml": given}, capacity=ROOM), "NamesakesCollide")
+    assert [message.partition(" of Ray")[0] for _, _, message in found] == ([f"KubeRay makes {made}"] if made else [])
+    assert all(message.endswith("and workloads/x/s.yaml:1:1 is one of that name") for _, _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cluster_spec", "given"),
+    [
+        ("RayCluster", "headGroupSpec: {OWNtemplate: TEMPLATE}", "headService: {metadata: {name: mine}}, "),
+        (
+            "RayService",
+            "OWNrayClusterConfig: {headGroupSpec: {template: TEMPLATE}}",
+            "serveService: {metadata: {name: mine}}, ",
+        ),
+    ],
+)
+def test_a_service_with_a_name_of_its_own_leaves_the_usual_name_free(kind: str, cluster_spec: str, given: str) -> None:
+    spec = cluster_spec.replace("TEMPLATE", "{spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}")
+    text = f"apiVersion: ray.io/v1\nkind: {kind}\nmetadata: {{name: app}}\nspec: {{{spec}}}\n"
+    usual = "app-head-svc" if kind == "RayCluster" else "app-serve-svc"
+    for own, count in (("", 1), (given, 0)):
+        files = {"workloads/x/ray.yaml": text.replace("OWN", own), "workloads/x/s.yaml": service(usual)}
+        assert len(told(Story.of(*BOTH, ANYWHERE, files, capacity=ROOM), "NamesakesCollide")) == count
+
+
 @pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode", "InteractiveMode"])
 def test_a_rayjob_that_is_submitted_without_a_job_collides_with_none(mode: str) -> None:
     text = rayjob("x", "app")["workloads/x/app.yaml"].replace("spec:\n", f"spec:\n  submissionMode: {mode}\n", 1)

@@ -1,19 +1,40 @@
-"""Objects of different kinds whose controllers make objects of one name."""
+"""Objects of different kinds whose controllers make objects of one name, or one that the source has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gitplacer.documents import Path
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told, tell
 from gitplacer.source.manifests import SourceObject
+from gitplacer.workloads.facts import at
 
 _WITH_HEAD_SERVICE = ("RayCluster", "RayJob", "RayService")
+_SERVICES: Mapping[str, Mapping[str, Path]] = {
+    "RayCluster": {"-head-svc": ("spec", "headGroupSpec", "headService", "metadata", "name")},
+    "RayJob": {"-head-svc": ()},
+    "RayService": {"-head-svc": (), "-serve-svc": ("spec", "serveService", "metadata", "name")},
+}
+"""The Services that KubeRay makes of an object of a kind: the ends of their names, and where the object may say another."""
 
 
 def check(known: Known, group: Group) -> Iterator[Told]:
-    """Two Ray objects that want one head Service, or a RayJob that makes a Job for its submitter and a Job of that name."""
+    """
+    Two Ray objects that want one head Service, or a RayJob that makes a Job for its submitter and a Job of that name. Or a Service
+    that KubeRay makes itself: a RayCluster whose head Service is there already, and not KubeRay's, gets no pods.
+    """
     for member in group.sized:
+        for suffix, chosen in _SERVICES.get(member.identity.kind, {}).items() if _is_ray(member) else ():
+            name = f"{member.identity.name}{suffix}"
+            service = known.services.get((member.identity.namespace, name))
+            if service is not None and not (chosen and at(member.document.value, chosen)):
+                yield tell(
+                    member,
+                    "NamesakesCollide",
+                    f"KubeRay makes the Service {name} of {member.identity}, and {service.document.locate()} is one of that name",
+                    "remove that one, or give it another name",
+                )
         for other in known.namesakes.get((member.identity.namespace, member.identity.name), ()):
             made = _both_make(member, other)
             if made:
@@ -47,4 +68,5 @@ def _kind(item: SourceObject) -> tuple[str, str]:
 
 
 def _is_ray(item: SourceObject, *kinds: str) -> bool:
-    return item.identity.api_group == "ray.io" and item.identity.kind in kinds
+    """Whether it is of one of Ray's kinds, or of these of them."""
+    return item.identity.api_group == "ray.io" and (not kinds or item.identity.kind in kinds)

@@ -175,8 +175,9 @@ CODES: Mapping[str, Code] = {
     "NamesakesCollide": Code(
         "Two objects of one name make the same object",
         "KubeRay names a Service `<name>-head-svc` after a RayCluster, a RayJob and a RayService, and the submitter's Job after "
-        "the RayJob. Two of one name in one namespace fight over it if they are on one cluster.",
-        "Give one of them another name.",
+        "the RayJob. Two of one name in one namespace fight over it if they are on one cluster. Nor may the source have a Service that KubeRay makes "
+        "itself, `<name>-serve-svc` of a RayService included: a RayCluster that finds one of its name that is not its own makes no pods.",
+        "Give one of them another name. A Service of your own for the head selects `ray.io/node-type: head` under another name.",
         severity=Severity.WARNING,
         allowable=True,
     ),
