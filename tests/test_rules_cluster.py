@@ -119,6 +119,62 @@ def history(*variables: str, image: str = "image: collector:v1.7.0, ") -> str:
     return f"historyServerOptions: {{collectorOptions: {{{image}env: [{env}]}}}}"
 
 
+PODS = ("headGroupSpec: {{template: {{spec: {0}}}}}", "workerGroupSpecs: [{{template: {{spec: {0}}}}}]")
+REFUSED_PODS = [
+    ("{restartPolicy: never}", 'restartPolicy cannot be "never"'),
+    ("{dnsPolicy: None of these}", 'dnsPolicy cannot be "None of these"'),
+    ("{containers: [{imagePullPolicy: IfNotExist}]}", 'imagePullPolicy cannot be "IfNotExist"'),
+    ("{containers: [{name: ray_head}]}", 'a container cannot have the name "ray_head"'),
+    ("{initContainers: [{name: Init, image: ray}]}", 'a container cannot have the name "Init"'),
+    ("{containers: [{}, {name: a, image: i}, {name: a, image: i}]}", "two containers of the pod have the name a"),
+    ("{initContainers: [{name: a, image: i}], containers: [{name: a}]}", "two containers of the pod have the name a"),
+    ("{volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]}", "two volumes of the pod have the name a"),
+    ("{volumes: [{name: A, emptyDir: {}}]}", 'a volume cannot have the name "A"'),
+    ("{volumes: [{name: a, secret: {name: s}}]}", "secret does not say which: secretName is missing"),
+    ("{volumes: [{name: a, configMap: {}}]}", "configMap does not say which: name is missing"),
+    ("{volumes: [{name: a, persistentVolumeClaim: {name: c}}]}", "persistentVolumeClaim does not say which: claimName is"),
+    ("{volumes: [{name: a, secret: {secretName: s}, emptyDir: {}}]}", "a volume is of emptyDir and of secret"),
+    ("{volumes: [{name: a, configMap: {name: c, items: [{key: k, path: /etc/k}]}}]}", "path leads out of the volume: /etc/k"),
+    (
+        "{volumes: [{name: a, projected: {sources: [{secret: {name: s, items: [{key: k, path: a/../b}]}}]}}]}",
+        "path leads out of the volume: a/../b",
+    ),
+    (
+        "{volumes: [{name: a, emptyDir: {}}, {name: b, emptyDir: {}}], "
+        "containers: [{volumeMounts: [{name: a, mountPath: /x}, {name: b, mountPath: /x}]}]}",
+        "two volumes are mounted at /x",
+    ),
+    (
+        "{volumes: [{name: a, emptyDir: {}}], containers: [{volumeMounts: [{name: a, mountPath: /x, subPath: /y}]}]}",
+        "subPath leads out of the volume: /y",
+    ),
+    ("{containers: [{ports: [{containerPort: 80000}]}]}", "containerPort is 80000"),
+    ("{containers: [{ports: [{containerPort: 0}]}]}", "containerPort is 0"),
+    ("{containers: [{ports: [{containerPort: 1, name: ray-client-server}]}]}", 'a port cannot have the name "ray-client-server"'),
+    ("{containers: [{ports: [{containerPort: 1, name: '8265'}]}]}", 'a port cannot have the name "8265"'),
+    ("{containers: [{ports: [{containerPort: 1, protocol: tcp}]}]}", 'protocol cannot be "tcp"'),
+    (
+        "{containers: [{ports: [{containerPort: 1, name: a}, {containerPort: 2, name: a}]}]}",
+        "two ports of the container have the name a",
+    ),
+    ("{containers: [{env: [{name: A=B, value: c}]}]}", "the name of a variable has a = in it"),
+    (
+        "{containers: [{env: [{name: A, value: c, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}]}",
+        "a variable has value and valueFrom",
+    ),
+]  # fmt: skip
+TAKEN_PODS = [
+    "{restartPolicy: Never, dnsPolicy: ClusterFirstWithHostNet}",
+    "{containers: [{ports: [{containerPort: 1, name: a}]}, {name: b, image: i, ports: [{containerPort: 2, name: a}]}]}",
+    "{containers: [{ports: [{containerPort: 1}, {containerPort: 2}]}]}",
+    "{volumes: [{name: a}]}",
+    "{volumes: [{name: a, emptyDir: {}, mountPath: /x}]}",
+    "{volumes: [{name: a, projected: {sources: [{secret: {name: s, items: [{key: k, path: a/..b}]}}]}}]}",
+    "{volumes: [{name: a, emptyDir: {}}], containers: [{volumeMounts: [{name: a, mountPath: /x}, {name: a, mountPath: /x/y, subPath: y}]}]}",
+    "{containers: [{env: [{name: A.b-C, value: ''}, {name: B, value: '', valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}]}",
+    "{containers: [{env: [{name: A, value: a}, {name: A, value: b}]}]}",
+]
+
 REFUSED = [
     # Names and shape. What sizing cannot count is told there.
     ("headGroupSpec: null", "MissingField", "headGroupSpec is missing"),
@@ -166,6 +222,9 @@ REFUSED = [
         "UnknownVolume",
         "no volume models",
     ),
+    # Pods that the API server refuses
+    *((where.format(spec), "RefusedPod", said) for spec, said in REFUSED_PODS for where in PODS),
+    ("headGroupSpec: {serviceType: Loadbalancer}", "RefusedPod", 'serviceType cannot be "Loadbalancer"'),
     # Autoscaling
     (f"{{{V2}, {v2_by_variable()}}}", "ContradictoryAutoscaler", "is said twice"),
     (f"{{{V2}, {v2_by_variable(repr('0'))}}}", "ContradictoryAutoscaler", "is said twice"),
@@ -408,6 +467,12 @@ def test_version_2_may_be_asked_for_by_the_variable() -> None:
 
 def test_a_wrong_type_of_the_ray_version_is_not_told_as_a_missing_one() -> None:
     assert codes(nested("RayCluster", cluster("{rayVersion: 2.5, authOptions: {mode: token}}"))) == ["WrongType"]
+
+
+@pytest.mark.parametrize("spec", TAKEN_PODS)
+def test_pods_that_the_api_server_takes_are_not_told(spec: str) -> None:
+    for where in PODS:
+        assert codes(nested("RayCluster", cluster(where.format(spec))), Severity.ERROR) == []
 
 
 # names
@@ -830,6 +895,7 @@ def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can
     assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {
         "InvalidWorkerGroupName",
         "MissingCollectorImage",
+        "RefusedPod",
         "UnknownVolume",
     }
 

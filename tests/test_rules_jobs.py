@@ -28,7 +28,15 @@ from gitplacer.rules.sops import is_sops
 from gitplacer.rules.timezones import TIME_ZONES
 
 MODULES = (rayjob, deletion, rayservice, raycronjob, upgrades, managedby, kueue)
-OURS = {*rayjobs.CODES, *gitops.CODES, "MissingField", "InvalidValue", "InvalidRestartPolicy", "UnknownVolume"}
+OURS = {
+    *rayjobs.CODES,
+    *gitops.CODES,
+    "MissingField",
+    "InvalidValue",
+    "InvalidRestartPolicy",
+    "RefusedPod",
+    "UnknownVolume",
+}
 
 POD = {
     "spec": {"containers": [{"name": "ray", "image": "rayproject/ray:2.52.0", "resources": {"requests": {"cpu": "1"}}}]}
@@ -211,6 +219,10 @@ submitterPodTemplate: {spec: {restartPolicy: OnFailure, containers: [{name: subm
 # a volume that the submitter does not have
 submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray, volumeMounts: [{name: shared-mem, mountPath: /a}]}]}}
 => UnknownVolume: name: shared-mem
+
+# a name that no container may have
+submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: ray_submitter, image: ray}]}}
+=> RefusedPod: name: ray_submitter
 
 submissionMode: HTTPMode
 submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: submitter, image: ray, volumeMounts: [{name: code, mountPath: /a}]}]}}

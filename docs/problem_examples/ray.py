@@ -78,6 +78,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     ),
     "NeedsAutoscalerV2": (cluster("enableInTreeAutoscaling: true", f"{GROUP}    idleTimeoutSeconds: 600\n"),),
     "NeedsRayVersion": (cluster("authOptions: {mode: token}"),),
+    "RefusedPod": (head("imagePullPolicy: IfNotExist"),),
     "UnknownVolume": (head("volumeMounts: [{name: models, mountPath: /models}]"),),
     "InvalidRestartPolicy": (
         cluster(

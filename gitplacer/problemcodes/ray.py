@@ -107,6 +107,14 @@ CODES: Mapping[str, Code] = {
         "to pods, allow it.",
         allowable=True,
     ),
+    "RefusedPod": Code(
+        "The API server refuses the pods of a template",
+        "Two containers, volumes, ports or mounts that may not be alike, a name, word or port that is none, a volume that does not say of what "
+        "it is, or a path that leads out of one. The schema of a Ray object knows nothing of it, so the sync succeeds. The API server refuses each "
+        "pod that KubeRay makes of the template, or the Service of the head, and no pods appear.",
+        "Correct what is told. Where something in the cluster mends it before the API server looks, allow it.",
+        allowable=True,
+    ),
     "TPUTopologyMismatch": Code(
         "The hosts of a replica are not the hosts of one TPU slice",
         "The node selector asks for a slice with so many chips, and the hosts of one replica ask for more or fewer. With "
