@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 import yaml
 
+from gitplacer.formats.status import status_json, status_text
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.problems import Rejected, Severity
@@ -352,7 +353,11 @@ def test_a_job_waits_for_its_cluster_and_the_cluster_is_deleted_after_it() -> No
     assert record(story, "serving/createvdb") == ["ingestion Waking"]
     assert [p for p in story.files() if "createvdb" in p] == []
     assert rendered(story, "ingestion") == pool("ingestion", 4)
-    assert story.run().steps == (), "planning again changes nothing"
+    done = story.run()
+    assert done.steps == (), "planning again changes nothing"
+    assert "Placed" not in status_text(done.view)
+    assert "serving/createvdb  waits  since 2026-01-02T04:07:00Z  ingestion is being woken" in status_text(done.view)
+    assert [c["state"] for g in status_json(done.view)["groups"] for c in g["clusters"]] == ["Waking"]
 
     story.now += timedelta(minutes=10)
     seen(story, snapshot("ingestion", "a 2 8G"))
@@ -457,6 +462,10 @@ def test_an_app_stays_where_it_runs_until_the_cluster_that_it_moves_to_is_there(
     assert record(story, "ns/svc") == ["new Waking", "old Placed"]
     file = "workloads/ns/svc/svc.yaml"
     assert f"clusters/old/{file}" in story.deployment and f"clusters/new/{file}" not in story.deployment
+    placed = ["ns/svc  new  comes when it is awake", "ns/svc  old  not reported yet"]
+    assert [
+        line.strip() for line in status_text(story.plan().view).splitlines() if line.startswith("  ns/svc")
+    ] == placed
     assert story.run().steps == ()
     story.now += timedelta(minutes=10)
     seen(story, snapshot("new", "a 16 8G", "b 16 8G"))

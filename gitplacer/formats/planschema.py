@@ -131,8 +131,8 @@ def _group() -> dict[str, Any]:
         group=text("<namespace>/<name>.", pattern="/"),
         policy=text("The policy that governs it; empty if none does."),
         action={"enum": [str(action) for action in Action]},
-        **{"from": {**clusters, "description": "Clusters that have its files now, sorted."}},
-        to={**clusters, "description": "Clusters that will have its files after this pass, sorted."},
+        **{"from": {**clusters, "description": "Clusters that have its files now, or wake for it, sorted."}},
+        to={**clusters, "description": "Clusters that will have its files after this pass, or wake for it, sorted."},
         assignments=array_of(
             object_of(
                 cluster=text("The cluster."),

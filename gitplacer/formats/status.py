@@ -17,6 +17,7 @@ from gitplacer.formats.planjson import FORMAT_VERSION, inputs_value
 from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.kinds.clusterstate import ClusterState
 from gitplacer.kinds.fields import API_VERSION
+from gitplacer.kinds.record import RecordCluster
 from gitplacer.model.decision import Action, Decision
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.plaintext import aligned, few, printable
@@ -74,12 +75,10 @@ def _standby_value(state: ClusterState | None) -> dict[str, Any] | None:
 
 
 def _copy(cluster: str, decision: Decision, view: PlanView) -> dict[str, Any]:
-    record = view.record(decision)
-    running = _running(cluster, decision, view)
-    entry = next((e for e in record.clusters if e.name == cluster), None) if record else None
+    running, entry = _running(cluster, decision, view), _entry(decision, cluster, view)
     return {
         "cluster": cluster,
-        "state": _state(decision, cluster),
+        "state": _state(decision, cluster, view),
         "since": rfc3339(entry.since) if entry else None,
         "phase": running.phase if running else "Unknown",
         "ready": running.ready if running else False,
@@ -97,10 +96,10 @@ def status_text(view: PlanView, ledgers: LedgerCache | None = None) -> str:
     if accounts:
         head = ("Cluster", "State", "Snapshot", "Nodes", "Free cpu", "Free memory", "Free devices", "Groups")
         lines += aligned([head, *(_cluster_row(a, view.snapshot.states.get(a.cluster.name)) for a in accounts)], "")
-    placed = [d for d in view.plan.decisions if d.before]
+    placed = [d for d in view.plan.decisions if _is_there(d, view)]
     if placed:
         lines += ["", "Placed", *_placed_lines(placed, view)]
-    nowhere = [d for d in view.plan.decisions if not d.before and d.action is not Action.REMOVE]
+    nowhere = [d for d in view.plan.decisions if not _is_there(d, view) and d.action is not Action.REMOVE]
     if nowhere:
         lines += ["", "Not placed", *aligned([_waiting_row(d, view) for d in nowhere])]
     partly = [d for d in placed if d.waits_in_part]
@@ -140,9 +139,10 @@ def _placed_lines(decisions: list[Decision], view: PlanView) -> Iterator[str]:
         for cluster in decision.before:
             running = _running(cluster, decision, view)
             ready = "ready" if running and running.ready else "not ready"
-            state = f"{running.phase}, {ready}" if running else "not reported yet"
-            state = f"{_ON_THE_WAY.get(_state(decision, cluster), '')}{state}"
-            rows.append((printable(decision.group), cluster, state))
+            told = f"{running.phase}, {ready}" if running else "not reported yet"
+            state = _state(decision, cluster, view)
+            said = _WAKING if state == "Waking" else f"{_ON_THE_WAY.get(state, '')}{told}"
+            rows.append((printable(decision.group), cluster, said))
             below.append([
                 printable(f"      pending: {count} × {role}{f' since {since}' if since else ''}"
                           f"{f': {reason}' if reason else ''}", LONGEST_SENTENCE)
@@ -156,9 +156,26 @@ def _placed_lines(decisions: list[Decision], view: PlanView) -> Iterator[str]:
 _ON_THE_WAY = {"Adding": "coming; ", "Removing": "leaving; "}
 
 
-def _state(decision: Decision, cluster: str) -> str:
+_WAKING = "comes when it is awake"
+
+
+def _state(decision: Decision, cluster: str, view: PlanView) -> str:
     """What happens to a group on a cluster before the pass."""
-    return decision.moving.state(cluster) if decision.moving is not None else "Placed"
+    if decision.moving is not None:
+        return decision.moving.state(cluster)
+    entry = _entry(decision, cluster, view)
+    return "Waking" if entry is not None and entry.state == "Waking" else "Placed"
+
+
+def _is_there(decision: Decision, view: PlanView) -> bool:
+    """Whether a group is on a cluster, and not only expected by one that is being woken."""
+    return any(_state(decision, name, view) != "Waking" for name in decision.before)
+
+
+def _entry(decision: Decision, cluster: str, view: PlanView) -> RecordCluster | None:
+    """What the record says of a group on a cluster."""
+    record = view.record(decision)
+    return next((e for e in record.clusters if e.name == cluster), None) if record else None
 
 
 def _partly_row(decision: Decision, view: PlanView) -> tuple[str, ...]:
@@ -170,7 +187,8 @@ def _since(decision: Decision) -> str:
 
 
 def _waiting_row(decision: Decision, view: PlanView) -> tuple[str, ...]:
-    said = f"goes to {few(decision.after)} with the next pass" if decision.after else why(decision, view)
+    goes = decision.after and decision.action is not Action.WAIT
+    said = f"goes to {few(decision.after)} with the next pass" if goes else why(decision, view)
     state = {Action.WAIT: "waits", Action.HOLD: "held"}.get(decision.action, "new")
     return printable(decision.group), state, _since(decision), printable(said, LONGEST_SENTENCE)
 
