@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gitplacer.belief import DOUBTED, EARLIER
+from gitplacer.belief import hangs_on_epochs
 from gitplacer.explain import cluster_change, sentence
 from gitplacer.grouping import Group
 from gitplacer.hydrate import Hydration, told_apart
@@ -22,11 +22,10 @@ from gitplacer.model.decision import Action, Decision, as_kept
 from gitplacer.policies.selection import selects
 from gitplacer.render import Renderer
 from gitplacer.rewriting import Place, Rewritable
+from gitplacer.source.consent import bound_to_plans
 from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.units import Units
-
-_DISBELIEVED = "EpochNeverWritten"
 
 
 def rewritables(inputs: Inputs, hydration: Hydration) -> Mapping[str, Rewritable]:
@@ -38,15 +37,10 @@ def rewritables(inputs: Inputs, hydration: Hydration) -> Mapping[str, Rewritable
         return {}
     if any(cluster_change(outcome) for outcome in hydration.view.sleepers):
         return {}
-    if any(p.code == _DISBELIEVED for p in hydration.problems) or any(map(_is_doubted, inputs.capacity)):
+    if hangs_on_epochs({p.code for p in hydration.problems}, inputs.capacity):
         return {}
     reader = _Reader(hydration)
     return {path: found for decision in hydration.view.plan.decisions for path, found in reader.files_of(decision)}
-
-
-def _is_doubted(path: str) -> bool:
-    """Whether a file of the capacity tree is there because a snapshot was not believed."""
-    return path.startswith((f"{EARLIER}/", f"{DOUBTED}/"))
 
 
 class _Reader:
@@ -55,6 +49,7 @@ class _Reader:
     def __init__(self, hydration: Hydration) -> None:
         self._view, self._snapshot = hydration.view, hydration.snapshot
         source = self._snapshot.source
+        self._bound = bound_to_plans(source.own.approvals, self._snapshot.now)
         self._clusters = source.own.clusters
         self._overriding = any(cluster.spec.overrides for cluster in self._clusters.values())
         self._units = Units(self._snapshot.deployment, source.own.fleet.spec.deployment.root)
@@ -63,7 +58,7 @@ class _Reader:
     def files_of(self, decision: Decision) -> Iterator[tuple[str, Rewritable]]:
         """The files of a group that may be written again, by path."""
         group, record = self._snapshot.groups.get(decision.group), self._snapshot.records.get(decision.group)
-        if group is None:
+        if group is None or any(item.approval.names(group.id) for item in self._bound):
             return
         if _is_nowhere(decision, group):
             yield from ((path, Rewritable(group.id, "", ())) for path, _ in self._own_files(group))

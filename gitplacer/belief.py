@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -54,6 +54,14 @@ def doubted(snapshot: CapacitySnapshot) -> Doubted:
 def is_from_the_future(observed_at: datetime, now: datetime) -> bool:
     """Whether a snapshot says that it was taken at a time that has not come, beyond what clocks differ by."""
     return observed_at > now + SKEW
+
+
+def hangs_on_epochs(codes: Collection[str], paths: Iterable[str]) -> bool:
+    """
+    Whether what a cluster says could be believed as soon as there is one epoch more: by the codes of what is wrong, and the paths of the
+    capacity tree, which says what else was not believed.
+    """
+    return "EpochNeverWritten" in codes or any(path.startswith((f"{EARLIER}/", f"{DOUBTED}/")) for path in paths)
 
 
 def never_written(snapshot: CapacitySnapshot, epochs: Mapping[tuple[str, str], int]) -> tuple[str, int, int] | None:

@@ -623,7 +623,14 @@ def test_a_limit_range_concerns_all_of_its_namespace(namespace: str, image: bool
     assert told(rest, f"{folder}/l.yaml", "cpu: 1m", "cpu: 2m") is most
 
 
+AGREED = {
+    "approvals/ok.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: ok}\n"
+    f"spec: {{groups: [web/shop], action: Return, expires: 2026-01-03T00:00:00Z, plan: 'sha256:{'0' * 64}'}}\n"
+}
+
+
 FOOTLESS = {
+    "consent to one plan": AGREED,
     "machines that cost": policy("spare", "select: {namespaces: [none]}\nbudgetPerHour: 5"),
     "groups that go where it is better": policy(
         "spare",
@@ -646,6 +653,12 @@ FOOTLESS = {
 def test_a_fleet_in_which_one_may_concern_all_has_no_footing(rule: dict[str, str]) -> None:
     assert at_rest(fleet()).footing is not None
     assert at_rest(fleet(rule)).footing is None
+
+
+def test_nor_has_one_in_which_an_epoch_more_makes_a_snapshot_believed() -> None:
+    story = fleet()
+    story.capacity |= snapshot("b", "n1 16 64Gi 4", more="applied: {workloads: 9}")
+    assert at_rest(story).footing is None
 
 
 class Counting(InMemory):

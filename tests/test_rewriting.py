@@ -609,6 +609,18 @@ def test_where_a_cluster_overrides_data_is_planned() -> None:
     assert [each.plain for each in LAW_FILES.values()] == [True, True, True]
 
 
+@pytest.mark.parametrize(("bound", "known"), [(f", plan: 'sha256:{'0' * 64}'", False), ("", True)], ids=["one", "any"])
+def test_whom_somebody_consents_about_to_one_plan_is_planned(bound: str, known: bool) -> None:
+    """An edit makes another plan of it, which is to be told."""
+    path = "workloads/own/both.yaml"
+    text = (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: ok}\n"
+        f"spec: {{groups: [own/both], action: Return, expires: 2026-01-03T00:00:00Z{bound}}}\n"
+    )
+    story, done = settled({path: FILES[path], "approvals/ok.yaml": text})
+    assert (path in rewritables(story.inputs(), done)) is known
+
+
 def test_what_is_not_deployed_as_it_was_written_is_planned() -> None:
     path, text = API, LAW.source[API].encode()
     after = text + b"# a comment\n"

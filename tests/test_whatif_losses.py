@@ -265,6 +265,21 @@ def test_a_fleet_where_who_waits_may_matter_is_planned_in_full(spec: str) -> Non
     assert [f.fate for f in losses(("b",)).fates] == [Fate.MOVES]
 
 
+def test_consent_to_another_plan_lets_nobody_move() -> None:
+    """It is found out by planning without it, which the quick way does not."""
+    story = three(
+        rayservice("web", "shop"), policy("anywhere", "select: {}\nrelocation: {when: {ClusterLost: Manual}}")
+    )
+    story.run()
+    story.source["approvals/ok.yaml"] = (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: ok}\n"
+        f"spec: {{groups: [web/*], action: Move, expires: 2026-01-03T00:00:00Z, plan: 'sha256:{'0' * 64}'}}\n"
+    )
+    losses = Losses(ground(story))
+    assert not losses.is_quick
+    assert told(losses(("a",))) == {"web/shop": "Held a→ AwaitsApproval"}
+
+
 def test_a_loss_is_a_supposition_like_any_other() -> None:
     one: Supposition = supposition(("a",))
     assert one == LoseCluster("a")

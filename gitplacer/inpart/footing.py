@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitplacer.belief import hangs_on_epochs
 from gitplacer.commits import who_waits
 from gitplacer.explain import PlanView, said_of_snapshots
 from gitplacer.inpart.standing import Standing
@@ -21,6 +22,7 @@ from gitplacer.placement.bystanders import bystanders
 from gitplacer.placement.division import divides
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.snapshot import Snapshot
+from gitplacer.source.consent import bound_to_plans
 from gitplacer.source.manifests import PLATFORM
 
 
@@ -56,6 +58,8 @@ def footing_of(inputs: Inputs, view: PlanView, ledgers: LedgerCache | None = Non
     snapshot = view.snapshot
     if inputs.foreign or inputs.reverted or inputs.merged or inputs.uncounted or not _is_plain(snapshot):
         return None
+    if hangs_on_epochs({problem.code for problem in snapshot.problems}, inputs.capacity):
+        return None
     if any(divides(group) for group in snapshot.groups.values()):
         return None
     files = {g.id: tuple(sorted({m.path for m in (*g.members, *g.shared)})) for g in snapshot.groups.values()}
@@ -75,7 +79,7 @@ def standing_in(view: PlanView, ledgers: LedgerCache | None = None) -> Mapping[s
 
 
 def _is_plain(snapshot: Snapshot) -> bool:
-    """Whether nothing but room on clusters, quotas and what groups are made of decides where they are."""
+    """Whether nothing but room on clusters, quotas and what groups are made of decides where they are, and nobody has consented to one plan."""
     own = snapshot.source.own
     specs = [policy.spec for policy in own.policies]
     return (
@@ -87,6 +91,7 @@ def _is_plain(snapshot: Snapshot) -> bool:
         and not any(spec.placement.span != "Never" or spec.budget_per_hour is not None for spec in specs)
         and not any(tenant.spec.budget_per_hour is not None for tenant in snapshot.source.tenancy.tenants)
         and not any(r.move or r.dispatch for r in snapshot.records.values())
+        and not bound_to_plans(own.approvals, snapshot.now)
     )
 
 

@@ -21,7 +21,7 @@ from gitplacer.placement.holds import unreadable_sources
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem, Severity
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.consent import NEEDS_PLAN, Consent, without_a_plan
+from gitplacer.source.consent import NEEDS_PLAN, Consent, bound_to_plans, without_a_plan
 
 _LETS: Mapping[ApprovedAction, frozenset[Reason]] = {
     "Move": frozenset({Reason.AWAITS_APPROVAL, Reason.GUARD_REACHED}),
@@ -38,7 +38,7 @@ def agreed(snapshot: Snapshot, decisions: Sequence[Decision]) -> Snapshot | None
     not. `decisions` are made without any of them. None where there are none.
     """
     own = snapshot.source.own
-    bound = [item for item in own.approvals if item.is_bound and item.holds(snapshot.now)]
+    bound = bound_to_plans(own.approvals, snapshot.now)
     if not bound:
         return None
     concerned = {item.identity: [d for d in decisions if _is_about(snapshot, item, d)] for item in bound}

@@ -51,6 +51,11 @@ class Consent:
         return self.approval.needs_plan or self.approval.spec.plan is not None
 
 
+def bound_to_plans(approvals: Iterable[Consent], now: datetime) -> tuple[Consent, ...]:
+    """Those that hold and count for one plan only, so that whatever becomes otherwise of a group that they are about concerns them."""
+    return tuple(item for item in approvals if item.is_bound and item.holds(now))
+
+
 def consent_to(
     approvals: Iterable[Consent],
     group_id: str,

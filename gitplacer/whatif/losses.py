@@ -26,6 +26,7 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.reopened import books_empty
 from gitplacer.placement.ties import ties
 from gitplacer.snapshot import Snapshot
+from gitplacer.source.consent import bound_to_plans
 from gitplacer.whatif.ground import Ground, brought, fates, out_of_service, suppose, unguarded
 from gitplacer.whatif.suppositions import LoseCluster, Together
 
@@ -86,6 +87,7 @@ class Losses:
             and not any(policy.spec.preempts != "Never" for policy in own.policies)
             and not any(policy.spec.relocation.when.preferred_available != "Never" for policy in own.policies)
             and not any(policy.spec.placement.span != "Never" for policy in own.policies)
+            and not bound_to_plans(own.approvals, s.now)
             and not any(decision.claim for decision in self.ground.decisions.values())
         )
 
