@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from gitplacer.room import (
     written,
 )
 from tests.commands import NOW, make_repo, run
-from tests.stories import ANYWHERE, START, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, START, Story, cluster, deployment, outcome, policy, rayjob, rayservice, snapshot
 from tests.test_multikueue import SETTINGS, job
 from tests.test_multikueue import fleet as multikueue
 from tests.test_multikueue import left as left_to_kueue
@@ -162,6 +162,20 @@ def test_machines_that_can_be_added_count_apart() -> None:
     done = Story.of(cluster("a", autoscaler=AUTO), ANYWHERE, capacity=snapshot("a", "n1 8 64Gi 1")).plan()
     found = largest(ledger_of(done), written("nvidia.com/gpu=1,cpu=2", KNOWN))
     assert (found.now, found.added, found.bounded) == (1, 7, False)
+
+
+def test_pods_that_are_written_down_are_scored_by_what_they_ask() -> None:
+    """Six of half a core would leave no place for three cores that are still to come, if a scheduler spreads them, so a plan places fewer."""
+    nodes = snapshot("a", "n1 2 4Gi", "n2 4 4Gi")
+    story = Story.of(cluster("a"), ANYWHERE, deployment("web", "large", "requests: {cpu: 3}"), capacity=nodes)
+    story.run()
+    found = largest(ledger_of(story.plan()), written("cpu=500m,memory=1Gi", KNOWN)).now
+    placed = []
+    for replicas in range(1, 8):
+        more = deployment("web", "small", "requests: {cpu: 500m, memory: 1Gi}", replicas=replicas)
+        done = replace(story, source=story.source | more).plan()
+        placed += [replicas] if outcome(done)["web/small"] == "Place a Fits" else []
+    assert placed == [*range(1, found + 1)]
 
 
 def test_what_has_no_bound_is_not_counted_for_ever() -> None:

@@ -19,6 +19,7 @@ from gitplacer.model.room import Asked
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.problems import nearest
 from gitplacer.profiles import ClusterProfile
+from gitplacer.workloads.requests import Part, PodAsk
 from gitplacer.workloads.surroundings import of_extended_resources
 
 MOST_SHAPES = 4
@@ -90,7 +91,8 @@ def written(text: str, known: Iterable[str], tolerate: Sequence[str] = ()) -> Tr
     if count < 1:
         raise NotAGang("a gang has one pod at least", hint)
     tolerations = tuple(Toleration(key, "Exists") for key in tolerate)
-    return Tried(text.strip(), PodSet("pod", count, PodShape(Resources(amounts), tolerations=tolerations)))
+    shape = PodShape(**PodAsk((Part("pod", Resources(amounts)),)).sizes(), tolerations=tolerations)
+    return Tried(text.strip(), PodSet("pod", count, shape))
 
 
 def let_in(pods: PodSet, profile: ClusterProfile) -> PodSet:
