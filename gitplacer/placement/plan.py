@@ -95,31 +95,7 @@ def plan(
         claimed = {d.group: d.claim for d in decisions if d.claim is not None}
         moving = {d.group: d.move for d in decisions if d.move is not None}
         sent_away |= {d.group: d.finding for d in decisions if d.action is Action.PREEMPT}
-        for decision in decisions:
-            earlier = made.get(decision.group)
-            if earlier is not None and _is_brought_on(shared, earlier, decision):
-                made[decision.group] = brought_on(earlier, decision)
-            elif earlier is None or decision.before != decision.after or _nothing_happens(earlier):
-                made[decision.group] = decision
-                if earlier is not None and earlier.hold_until and not decision.hold_until:
-                    # What was taken back has been taken back.
-                    made[decision.group] = replace(decision, hold_until=earlier.hold_until)
-            elif earlier.action is Action.PREEMPT:
-                # Now that it is away: why it finds no other place, and what it does about that.
-                made[decision.group] = replace(
-                    earlier,
-                    waiting_since=decision.waiting_since,
-                    candidates=decision.candidates,
-                    claim=decision.claim,
-                    blocked_by=decision.blocked_by,
-                )
-            else:
-                news = decision.waiting_since, decision.move, earlier.candidates or decision.candidates
-                if news != (earlier.waiting_since, earlier.move, earlier.candidates):  # mostly there are none
-                    waiting_since, move, candidates = news
-                    made[decision.group] = replace(
-                        earlier, waiting_since=waiting_since, move=move, candidates=candidates
-                    )
+        made |= {d.group: _told_after(shared, made.get(d.group), d) for d in decisions}
         same = all(after[group_id] == clusters for group_id, clusters in before.items() if group_id in after)
         recounted = any(shared.counts_of(g, a) != _of(counts, g, a) for g, a in after.items())
         if same and claimed == claims and moving == moves and not recounted:
@@ -129,6 +105,29 @@ def plan(
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
     return Plan(told, frozenset(shared.sought), this.outgrown(), tuple(stranded(shared, told)))
+
+
+def _told_after(shared: Pass, earlier: Decision | None, decision: Decision) -> Decision:
+    """What is told of a group after a further round: what an earlier one did with it, if anything, and what this one says better."""
+    if earlier is None:
+        return decision
+    if _is_brought_on(shared, earlier, decision):
+        return brought_on(earlier, decision)
+    if decision.before != decision.after or _nothing_happens(earlier):
+        if earlier.hold_until and not decision.hold_until:
+            return replace(decision, hold_until=earlier.hold_until)  # what was taken back has been taken back
+        return decision
+    if earlier.action is Action.PREEMPT:
+        # Now that it is away: why it finds no other place, and what it does about that.
+        return replace(
+            earlier, waiting_since=decision.waiting_since, candidates=decision.candidates, claim=decision.claim,
+            blocked_by=decision.blocked_by,
+        )  # fmt: skip
+    news = decision.waiting_since, decision.move, earlier.candidates or decision.candidates
+    if news == (earlier.waiting_since, earlier.move, earlier.candidates):  # as mostly
+        return earlier
+    waiting_since, move, candidates = news
+    return replace(earlier, waiting_since=waiting_since, move=move, candidates=candidates)
 
 
 def _looking(shared: Pass) -> int:
