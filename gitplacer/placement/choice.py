@@ -186,7 +186,7 @@ class Choice:
         if not self.purse.within_quota(group, name):
             return None
         scales = scale_up and can_scale(self.books, policy, name)
-        missing = self.books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        missing = self.books[name].shown.not_seen(group.id, self._pass.gang_on(group.id, name))
         packing = self.books.fit(missing, name, scale_up=scales)
         if not isinstance(packing, Packing):
             return None
@@ -209,7 +209,7 @@ class Choice:
         """
         before = self.books[name].copy()
         self.books.release(group.id, name)
-        missing = self.books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        missing = self.books[name].shown.not_seen(group.id, self._pass.gang_on(group.id, name))
         fits = any(True for _ in self._affordable(group, policy, name, missing))
         self.books.replace(name, before)
         return fits
@@ -223,7 +223,7 @@ class Choice:
             return None
         before = self.books[name].copy()
         self.books.release(group.id, name)
-        missing = self.books[name].not_seen(group.id, self._pass.gang_on(group.id, name))
+        missing = self.books[name].shown.not_seen(group.id, self._pass.gang_on(group.id, name))
         for scale_up, paid in self._affordable(group, policy, name, missing):
             promise = self._promised(group, policy, name, paid, scale_up, missing)
             if promise is not None:

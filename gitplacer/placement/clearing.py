@@ -152,7 +152,7 @@ class Clearing:
         """What a group that was placed before this pass holds on a cluster."""
         if (group_id, name) not in self._holding:
             gang = self._pass.gang_on(group_id, name)
-            self._holding[group_id, name] = self._pass.books[name].held_by(group_id, gang)
+            self._holding[group_id, name] = self._pass.books[name].shown.held_by(group_id, gang)
         return self._holding[group_id, name]
 
     def _somebody_is_leaving(self, name: str) -> bool:

@@ -25,12 +25,13 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.nodecolumns import NodeColumns
 from gitplacer.model.decision import Reason, Seat
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodSet, PodShape, total_requests
+from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.arrivals import Arrivals, Coming
-from gitplacer.placement.asseen import as_seen, by_size, like, to_come
+from gitplacer.placement.asseen import as_seen, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Floats, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
+from gitplacer.placement.shown import Shown
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Stage, Tight
 from gitplacer.scheduler import Pod
 
@@ -97,9 +98,10 @@ class Ledger:
         self._proved: set[Gang] = set()
         """The gangs that have a proof in this state."""
         self._replays: dict[Hashable, tuple[Ledger, Any, frozenset[Any]]] = {}
-        self._seen: dict[str, list[tuple[str, Resources, str]]] = {}
-        for group in snapshot.groups:
-            self._subtract_bound_pods(group, gang_of)
+        self.shown = Shown(snapshot.groups, self.nodes.index)
+        """The pods of groups that the snapshot shows on nodes."""
+        for group_id in self.shown.groups:
+            self._subtract(group_id, gang_of)
         self._stage = Stage(
             Room(self.nodes, self._free.copy(), (), {}),
             partial(as_seen, self.nodes, snapshot, gang_of),
@@ -377,7 +379,7 @@ class Ledger:
 
     def group_ids(self) -> set[str]:
         """The groups that the snapshot shows here, and those that were promised room."""
-        return {*self._seen, *(key.removesuffix(_BESIDE) for key in self._holds)}
+        return {*self.shown.groups, *(key.removesuffix(_BESIDE) for key in self._holds)}
 
     @property
     def promised_to(self) -> Set[str]:
@@ -387,7 +389,7 @@ class Ledger:
     def machines_of(self, group_id: str) -> frozenset[int]:
         """The machines that a group has pods on or was promised room on."""
         held = [hold for key in (group_id, group_id + _BESIDE) if (hold := self._holds.get(key)) is not None]
-        seen = (self.nodes.index[node] for _, _, node in self._seen.get(group_id, ()))
+        seen = (self.nodes.index[node] for _, _, node in self.shown.of(group_id))
         return frozenset((*seen, *(use.machine for hold in held for use in hold.packing.uses)))
 
     def added(self, machine: int) -> tuple[str, float | None] | None:
@@ -447,7 +449,7 @@ class Ledger:
         it was placed on the strength of such machines, which it keeps for as long as it takes luck to do without.
         `known` is what `fit` is known to find for what is missing, on machines that are there.
         """
-        missing = () if finished else self.not_seen(group_id, gang)
+        missing = () if finished else self.shown.not_seen(group_id, gang)
         packing: Packing | Shortfall | None = known
         if packing is None:
             packing = self.fit(missing, scale_up=False) if missing else Packing(())
@@ -467,7 +469,7 @@ class Ledger:
         The pods that are to run beside those that a placed group has, its `base`, as far as they are not seen. `shown`: they may be
         among those that the snapshot shows.
         """
-        return self.not_seen(group_id, (*base, *more))[len(base) :] if shown else more
+        return self.shown.not_seen(group_id, (*base, *more))[len(base) :] if shown else more
 
     def reserve_beside(self, group_id: str, gang: Gang, packing: Packing, *, sure: bool, lucky: bool) -> None:
         """Take the room of pods that come beside those that a group has: until it is released, or for as long as it takes."""
@@ -569,59 +571,24 @@ class Ledger:
         self._proved = set()
         self._room = None
 
-    def _subtract_bound_pods(self, group: RunningGroup, gang_of: Callable[[str], Gang]) -> None:
+    def _subtract(self, group_id: str, gang_of: Callable[[str], Gang]) -> None:
         """
-        The room of pods whose requests the snapshot leaves to the manifest is what that says. Where there is no manifest any
-        more, nobody knows what they use, and their node takes nothing new.
+        Take the room of the pods that are shown of a group. Where the snapshot leaves their requests to the manifest it is what that says; where there
+        is no manifest any more, nobody knows what they use, and their node takes nothing new.
         """
-        seen = self._seen.setdefault(group.name, [])
-        for pod in group.pods:
-            if pod.node is None or pod.node not in self.nodes.index:
-                continue
-            seen.append((pod.role, pod.requests, pod.node))
-            machine = self.nodes.index[pod.node]
-            known = None if pod.requests else like(gang_of(group.name), pod.role, pod.requests)
-            if pod.requests or known:
-                shape = known.shape if known else PodShape(pod.requests)
+        for role, requests, node in self.shown.of(group_id):
+            machine = self.nodes.index[node]
+            known = None if requests else like(gang_of(group_id), role, requests)
+            if requests or known:
+                shape = known.shape if known else PodShape(requests)
                 self._free[machine] -= self.columns.asked(shape)
             else:
                 self._free[machine] = np.minimum(self._free[machine], 0)
 
-    def shows(self, group_id: str) -> bool:
-        """Whether the snapshot shows a pod of a group on a node."""
-        return bool(self._seen.get(group_id))
-
-    def not_seen(self, group_id: str, gang: Gang) -> Gang:
-        """
-        The pods of a gang that the snapshot does not show on a node. A pod that is shown is one of its role that asks
-        the same, best one that is meant for that very node; if there is none, the smallest, so that what is missing is never
-        taken for less than it may be.
-        """
-        shown = self._seen.get(group_id)
-        if not shown:
-            return gang
-        left = [pods.count for pods in gang]
-        for role, requests, node in sorted(shown, key=lambda seen: not seen[1]):
-            able = [index for index, pods in enumerate(gang) if pods.role == role and left[index]]
-            here = [index for index in able if gang[index].shape.node_name == node]
-            same = [index for index in here or able if gang[index].shape.requests == requests]
-            if able:
-                chosen = same[:1] or here[:1] or [min(able, key=lambda index: by_size(gang[index].shape))]
-                left[chosen[0]] -= 1
-        return tuple(replace(pods, count=count) for pods, count in zip(gang, left, strict=True))
-
     def may_be_where(self, group_id: str, pods: PodSet) -> bool:
         """Whether pods may be on each node on which the snapshot shows one of their role of a group, but for its room."""
-        nodes = [self.nodes.index[node] for role, _, node in self._seen.get(group_id, ()) if role == pods.role]
+        nodes = [self.nodes.index[node] for role, _, node in self.shown.of(group_id) if role == pods.role]
         return bool(self.nodes.admits(pods.shape)[nodes].all())
-
-    def held_by(self, group_id: str, gang: Gang) -> Resources:
-        """What a placed group takes here: its pods that the snapshot shows on nodes, as they run, and those that are missing."""
-        total = total_requests(self.not_seen(group_id, gang))
-        for role, requests, _ in self._seen.get(group_id, ()):
-            shapes = [pods.shape for pods in gang if pods.role == role]
-            total += requests or max(shapes, key=by_size, default=PodShape()).requests
-        return total
 
     def on_each_node(self, gang: Gang) -> Gang:
         """A gang whose pods that run on every node are counted: one for each node that admits them."""

@@ -113,7 +113,7 @@ class Queuers:
                 each = (pods,) if queue else books.on_each_node((pods,))
                 sets += each
                 counted += [(queue, number, requests)] * len(each)
-        unseen = books.not_seen(group_id, tuple(sets))
+        unseen = books.shown.not_seen(group_id, tuple(sets))
         return [
             _Lot(queue, number, requests, min(number, pods.count - left.count))
             for (queue, number, requests), pods, left in zip(counted, sets, unseen, strict=True)

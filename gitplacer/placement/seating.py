@@ -68,7 +68,7 @@ class Asked(NamedTuple):
 
     def missing(self, ledger: Ledger) -> Gang:
         """The pods that are to sit somewhere: all that the snapshot does not show. Sets of which it shows all are there too, and are empty."""
-        return () if self.holds.finished else ledger.not_seen(self.group, self.holds.gang)
+        return () if self.holds.finished else ledger.shown.not_seen(self.group, self.holds.gang)
 
 
 def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:

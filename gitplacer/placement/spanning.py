@@ -427,7 +427,7 @@ class _Trial:
     def kept(self, name: str, role: ClusterRole, counts: Counts) -> bool:
         """Reserve what a cluster has already; whether there is room for it."""
         self.settle(name, role, counts)
-        gang = self._choice.books[name].not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
+        gang = self._choice.books[name].shown.not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
         packing = self._choice.books.fit(gang, name, scale_up=can_scale(self._choice.books, self._policy, name))
         if isinstance(packing, Packing):
             self._choice.books.reserve(self.group.id, name, packing, gang, sure=False)
@@ -465,7 +465,7 @@ class _Trial:
     def _take(self, name: str, asked: tuple[ClusterRole, Counts], finding: Finding, packing: Packing) -> None:
         self._save(name)
         self.settle(name, *asked)
-        missing = self._choice.books[name].not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
+        missing = self._choice.books[name].shown.not_seen(self.group.id, self._pass.gang_on(self.group.id, name))
         self._choice.reserve(self.group, self._policy, name, finding, packing, missing)
         self.reasons[name] = finding
 

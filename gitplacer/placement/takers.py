@@ -164,7 +164,7 @@ class Takers:
         group, cluster = self._pass.groups.get(group_id), self._pass.clusters[name]
         if group is None or group_id in self._pass.held or self._pass.gangs[group_id].per_node:
             return ()
-        if self._pass.books[name].shows(group_id) or group_id in self._waiting_on(name):
+        if self._pass.books[name].shown.shows(group_id) or group_id in self._waiting_on(name):
             return ()
         counts = self._pass.counts.get((group_id, name))
         bounds = tuple(self._bound(name, space) for space in self._spaces_of(group))
@@ -239,7 +239,7 @@ class Takers:
     def _left(self, group_id: str, name: str, pods: Sequence[tuple[Role, PodSet]]) -> list[int]:
         """Of each of some sets of pods how many the snapshot shows neither on a node nor waiting for one."""
         waiting = Counter(self._waiting_on(name).get(group_id, {}))
-        sets = self._pass.books[name].not_seen(group_id, tuple(each for _, each in pods))
+        sets = self._pass.books[name].shown.not_seen(group_id, tuple(each for _, each in pods))
         found: list[int] = []
         for (role, _), left in zip(pods, sets, strict=True):
             made = min(waiting[role.name], left.count)
