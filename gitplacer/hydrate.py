@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 
 from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
-from gitplacer.explain import PlanView, never_to_run, refused_approvals
+from gitplacer.explain import PlanView, never_to_run, not_looked_at, refused_approvals
 from gitplacer.inputs import Inputs as Inputs
 from gitplacer.inputs import SourceCommit as SourceCommit
 from gitplacer.layout.foreignroot import refuse_foreign_root
@@ -122,6 +122,7 @@ def hydrate(
                 *layout.problems,
                 *refused_approvals(final, snapshot),
                 *never_to_run(planned.stranded, snapshot),
+                *not_looked_at(planned.uncounted),
                 *_uncounted(inputs, snapshot),
             }
         )

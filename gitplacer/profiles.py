@@ -192,6 +192,13 @@ class ClusterProfile:
                 found[namespace][quota.name] = replace(quota, used=None if there is None else there.used)
         return {namespace: tuple(quotas.values()) for namespace, quotas in found.items()}
 
+    @property
+    def usual_class(self) -> str | None:
+        """The StorageClass of claims that name none, '' if they get none; None where nobody knows."""
+        if not self.storage_classes:
+            return None
+        return next((each.name for each in self.storage_classes if each.default), "")
+
     def priority_class(self, named: Named) -> str:
         """The name of the PriorityClass that pods get; '' where they get none, or nobody knows."""
         usual = self._priorities.get("") if not named.priority_class else None

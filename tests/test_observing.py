@@ -437,10 +437,21 @@ def test_what_is_added_to_pods_is_told() -> None:
             ),
         ),
         ResourceQuota(
+            namespace="a",
+            name="objects",
+            hard={"configmaps": "8", "fast.storageclass.storage.k8s.io/requests.storage": "1Gi"},
+        ),
+        ResourceQuota(
             namespace="ray",
             name="pods",
-            hard={"limits.memory": "1Gi", "pods": "4", "requests.cpu": "2500m"},
-            used={"pods": "1", "requests.cpu": "0"},
+            hard={
+                "count/services": "3",
+                "limits.memory": "1Gi",
+                "pods": "4",
+                "requests.cpu": "2500m",
+                "requests.storage": "1Ti",
+            },
+            used={"count/services": "3", "pods": "1", "requests.cpu": "0"},
         ),
     )
     any_, zonal = equipment.storage_classes(storage)

@@ -20,7 +20,7 @@ from gitplacer.sizing import sizes
 from gitplacer.workloads.facts import Role
 from gitplacer.workloads.surroundings import Surroundings
 from tests.commands import run
-from tests.dumps import Json, a_pod, a_set, judged, machine, pod_spec, said, term, thing
+from tests.dumps import Json, a_pod, a_set, claim, judged, machine, pod_spec, said, storage_class, term, thing
 from tests.schedulerobjects import board, node, pod, pods
 
 A, B = machine("a"), machine("b")
@@ -214,6 +214,50 @@ def test_a_namespace_that_the_dump_lacks_will_have_its_name() -> None:
 def test_a_quota_counts_all_pods_of_its_namespace_together(answer: str, hard: str, used: str) -> None:
     gang = a_set("web", 2, pod_spec())
     assert said([gang], A, B, quota(hard, used)) == answer
+
+
+def with_claims(cls: str | None) -> Json:
+    """Two pods of a set with a claim of 10Gi each."""
+    named = {} if cls is None else {"storageClassName": cls}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}, **named}
+    return a_set("web", 2, pod_spec(), "StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "d"}, "spec": spec}])
+
+
+GOLD = "gold.storageclass.storage.k8s.io/requests.storage"
+
+
+@pytest.mark.parametrize(
+    ("answer", "hard", "more"),
+    [
+        ("Fits", "{persistentvolumeclaims: 3, requests.storage: 25Gi}", {}),
+        ("No QuotaExceeded", "{persistentvolumeclaims: 2}", {}),
+        ("No QuotaExceeded", "{requests.storage: 24Gi}", {}),
+        ("Fits", f"{{{GOLD}: 20Gi}}", {}),
+        ("No QuotaExceeded", f"{{{GOLD}: 19Gi}}", {}),
+        ("No QuotaExceeded", "{count/statefulsets.apps: 0}", {}),
+        ("Fits", "{configmaps: 0}", {}),
+        ("Fits", "{persistentvolumeclaims: 0}", {"scopes": ["NotTerminating"]}),
+    ],
+)
+def test_a_quota_counts_what_comes_besides_pods(answer: str, hard: str, more: Json) -> None:
+    spare = claim("spare", cls="tin", storage="5Gi")
+    there = (A, B, storage_class("gold"), storage_class("tin"))
+    assert said([with_claims("gold"), spare], *there, quota(hard, "{}", **more)) == answer
+
+
+def test_what_is_given_and_there_already_is_used_already() -> None:
+    spare = claim("spare", cls="tin", storage="5Gi")
+    bounds = quota("{persistentvolumeclaims: 1}", "{persistentvolumeclaims: 1}")
+    assert said([a_pod("p"), spare], A, storage_class("tin"), bounds) == "No QuotaExceeded"
+    assert said([a_pod("p"), spare], A, storage_class("tin"), bounds, spare) == "Fits"
+
+
+def test_what_nobody_can_count_of_what_a_quota_bounds_is_told() -> None:
+    bounds = quota(f"{{{GOLD}: 1Gi, pods: 9}}")
+    told = (f"how much StatefulSet web brings of {GOLD}, which ResourceQuota rq bounds",)
+    assert told[0] in judged([with_claims(None)], [A, B, bounds]).left_out
+    for there in (storage_class("gold", default=True), storage_class("tin", default=True), storage_class("tin")):
+        assert told[0] not in judged([with_claims(None)], [A, B, bounds, there]).left_out
 
 
 @pytest.mark.parametrize(

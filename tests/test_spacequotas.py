@@ -444,3 +444,177 @@ def test_an_edit_counts_in_full_where_nobody_has_counted_a_quota_yet() -> None:
         story.capacity = snapshot("a", ROOMY, at=story.now, more=shown("x"))
         story.source |= of_team(app("x", replicas=4), "x") | written(hard)
         assert outcome(story.run())["web/x"] == decided
+
+
+# what comes besides pods
+
+
+def thing(kind: str, name: str, spec: str = "", api: str = "v1", more: str = "") -> dict[str, str]:
+    """An object of team t beside others."""
+    text = f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, labels: {{team: t}}{more}}}\n"
+    return {f"workloads/web/{kind.lower()}-{name}.yaml": text + (f"spec: {spec}\n" if spec else "")}
+
+
+def claim(name: str, size: str = "10Gi", of: str = "") -> dict[str, str]:
+    return thing(
+        "PersistentVolumeClaim",
+        name,
+        f"{{accessModes: [ReadWriteMany], resources: {{requests: {{storage: {size}}}}}{of}}}",
+    )
+
+
+def ray(kind: str, cluster: str = "", more: str = "", annotations: str = "") -> dict[str, str]:
+    """An object of Ray with a head and a worker; `cluster` are more fields of its Ray cluster, and `more` of its own."""
+    pod = "template: {spec: {containers: [{name: c, image: ray, resources: {requests: {cpu: 1}}}]}}"
+    of = f"{{headGroupSpec: {{rayStartParams: {{}}, {pod}}}, workerGroupSpecs: [{{groupName: w, replicas: 1, rayStartParams: {{}}, {pod}}}]{cluster}}}"
+    inside = {"RayCluster": "", "RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}[kind]
+    named = f", annotations: {{{annotations}}}" if annotations else ""
+    return thing(kind, "x", f"{{{inside}: {of}{more}}}" if inside else of, "ray.io/v1", named)
+
+
+def set_of(replicas: int, volumes: str, size: str = "10Gi") -> dict[str, str]:
+    """A StatefulSet whose pods have a claim each, made by the set or for the pod."""
+    template = f"{{accessModes: [ReadWriteMany], resources: {{requests: {{storage: {size}}}}}}}"
+    made = {
+        "set": ("", f", volumeClaimTemplates: [{{metadata: {{name: d}}, spec: {template}}}]"),
+        "pod": (f", volumes: [{{name: d, ephemeral: {{volumeClaimTemplate: {{spec: {template}}}}}}}]", ""),
+    }
+    pod, own = made[volumes]
+    spec = (
+        f"{{replicas: {replicas}, selector: {{matchLabels: {{app: x}}}}, template: {{metadata: {{labels: {{app: x}}}}, "
+        f"spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: 1}}}}}}]{pod}}}}}{own}}}"
+    )
+    return thing("StatefulSet", "x", spec, "apps/v1")
+
+
+BOTH_PORTS = "{type: LoadBalancer, selector: {app: x}, ports: [{port: 1}, {port: 2, nodePort: 30000}]%s}"
+GOLD = "gold.storageclass.storage.k8s.io/"
+GOLDEN = "storageClasses: [{name: gold, default: true}, {name: tin}]\n"
+JOB = ", entrypoint: run"
+
+
+@pytest.mark.parametrize(("files", "name", "takes", "more"), [
+    # what a group is
+    (thing("ConfigMap", "a") | thing("ConfigMap", "b"), "configmaps", 2, ""),
+    (thing("ConfigMap", "a"), "count/configmaps", 1, ""),
+    (thing("ConfigMap", "a"), "secrets", 0, ""),
+    (thing("NetworkPolicy", "a", "{podSelector: {matchLabels: {a: b}}}", "networking.k8s.io/v1"), "count/networkpolicies.networking.k8s.io", 1, ""),
+    ({}, "count/deployments.apps", 1, ""),
+    (thing("Service", "a", "{selector: {app: x}, ports: [{port: 1}]}"), "services", 1, ""),
+    (thing("Service", "a", "{type: NodePort, selector: {app: x}, ports: [{port: 1}, {port: 2}]}"), "services.nodeports", 2, ""),
+    (thing("Service", "a", BOTH_PORTS % ""), "services.loadbalancers", 1, ""),
+    (thing("Service", "a", BOTH_PORTS % ""), "services.nodeports", 2, ""),
+    (thing("Service", "a", BOTH_PORTS % ", allocateLoadBalancerNodePorts: false"), "services.nodeports", 1, ""),
+    # claims, and those that are made
+    (claim("a") | claim("b", "5Gi"), "requests.storage", 15 * 2**30, ""),
+    (claim("a") | claim("b"), "persistentvolumeclaims", 2, ""),
+    (claim("a", of=", storageClassName: gold"), GOLD + "requests.storage", 10 * 2**30, ""),
+    (claim("a", of=", storageClassName: tin"), GOLD + "requests.storage", 0, GOLDEN),
+    (claim("a"), GOLD + "persistentvolumeclaims", 1, GOLDEN),
+    (claim("a", of=', storageClassName: ""'), GOLD + "persistentvolumeclaims", 0, GOLDEN),
+    (set_of(3, "set"), "requests.storage", 30 * 2**30, ""),
+    (set_of(3, "set"), GOLD + "persistentvolumeclaims", 3, GOLDEN),
+    (set_of(2, "pod"), "count/persistentvolumeclaims", 2, ""),
+    # what KubeRay makes
+    (ray("RayCluster"), "count/rayclusters.ray.io", 1, ""),
+    (ray("RayCluster"), "services", 1, ""),
+    (ray("RayCluster", annotations="ray.io/enable-serve-service: 'true'"), "services", 2, ""),
+    (ray("RayCluster", ", suspend: true"), "services", 0, ""),
+    (ray("RayCluster", ", enableInTreeAutoscaling: true"), "count/rolebindings.rbac.authorization.k8s.io", 1, ""),
+    (ray("RayCluster", ", enableInTreeAutoscaling: true"), "count/serviceaccounts", 1, ""),
+    (ray("RayJob", more=JOB), "count/rayjobs.ray.io", 1, ""),
+    (ray("RayJob", more=JOB), "count/rayclusters.ray.io", 1, ""),
+    (ray("RayJob", more=JOB), "count/jobs.batch", 1, ""),
+    (ray("RayJob", more=JOB + ", submissionMode: HTTPMode"), "count/jobs.batch", 0, ""),
+    (ray("RayService"), "count/rayclusters.ray.io", 1, ""),
+    (ray("RayService"), "services", 3, ""),
+])  # fmt: skip
+def test_a_namespace_takes_no_more_objects_and_storage_than_its_quota_has_left(
+    files: dict[str, str], name: str, takes: int, more: str
+) -> None:
+    team = (
+        of_team(app("x", resources="requests: {cpu: 1}"), "t")
+        if not any("ray" in path or "set" in path for path in files)
+        else {}
+    )
+    for left, fits in ((takes, True), *(((takes - 1, False),) if takes else ())):
+        capacity = snapshot("a", ROOMY, more=quota(f"{{{name}: {left}}}") + more)
+        done = Story.of(cluster("a"), TEAM, team, files, capacity=capacity).run()
+        assert outcome(done)["web/t"] == ("Place a Fits" if fits else "Wait  NoClusterFits")
+        if not fits:
+            assert "of namespace web: the objects take " in refusals(done, "web/t")[0]
+            assert f" of {name}, and " in refusals(done, "web/t")[0]
+
+
+def test_a_quota_with_scopes_counts_no_objects() -> None:
+    capacity = snapshot("a", ROOMY, more=quota("{configmaps: 0}", more=IN_SCOPE % "NotTerminating"))
+    files = of_team(app("x"), "t") | thing("ConfigMap", "a")
+    assert outcome(Story.of(cluster("a"), TEAM, files, capacity=capacity).run())["web/t"] == "Place a Fits"
+
+
+def test_objects_are_promised_once_until_their_cluster_has_them() -> None:
+    one = of_team(app("x"), "t") | claim("a")
+    story = Story.of(cluster("a"), TEAM, one, capacity=snapshot("a", ROOMY, more=quota("{persistentvolumeclaims: 1}")))
+    assert outcome(story.run()) == {"web/t": "Place a Fits"}
+    two = {path.replace("claim-a", "claim-b"): text.replace("name: a", "name: b") for path, text in claim("a").items()}
+    story.source |= of_team(app("xx"), "u") | {path: text.replace("team: t", "team: u") for path, text in two.items()}
+    assert outcome(story.run())["web/u"] == "Wait  NoClusterFits"
+    for used, said in ((1, "Place a Fits"), (2, "Wait  NoClusterFits")):
+        there = (
+            quota("{persistentvolumeclaims: 2}", f"{{persistentvolumeclaims: {used}}}") + "applied: {workloads: 1}\n"
+        )
+        story.capacity = snapshot("a", ROOMY, at=story.now, more=there)
+        assert outcome(story.plan())["web/u"] == said
+
+
+@pytest.mark.parametrize(("before", "after", "hard", "decided"), [
+    # an object more
+    (of_team(app("x"), "t"), thing("ConfigMap", "a"), "{configmaps: 2}", "Update a Updated"),
+    (of_team(app("x"), "t"), thing("ConfigMap", "a"), "{configmaps: 1}", "Update a Outgrown"),
+    (of_team(app("x"), "t"), thing("ConfigMap", "a"), "{secrets: 0}", "Update a Updated"),
+    # a claim more for each pod more
+    (set_of(1, "set"), set_of(2, "set"), "{requests.storage: 1}", "Update a Outgrown"),
+    (set_of(2, "set"), set_of(1, "set"), "{requests.storage: 1}", "Update a Updated"),
+    (set_of(1, "set"), set_of(2, "set"), "{requests.storage: 11Gi}", "Update a Updated"),
+    (set_of(2, "set"), set_of(1, "set") | claim("a"), "{requests.storage: 1}", "Update a Outgrown"),  # its claims are kept
+    # a second Ray cluster with the Service of its head
+    (ray("RayService"), ray("RayService", ", rayVersion: 2.9.0"), "{count/rayclusters.ray.io: 2, services: 2}", "Update a UpgradeFits"),
+    (ray("RayService"), ray("RayService", ", rayVersion: 2.9.0"), "{count/rayclusters.ray.io: 1}", "Update a UpgradeDoesNotFit"),
+    (ray("RayService"), ray("RayService", ", rayVersion: 2.9.0"), "{services: 1}", "Update a UpgradeDoesNotFit"),
+])  # fmt: skip
+def test_an_edit_takes_no_more_objects_than_its_quota_has_left(
+    before: dict[str, str], after: dict[str, str], hard: str, decided: str
+) -> None:
+    """One of each is used."""
+    name = hard.strip("{}").split(":")[0]
+    used = f"{{{name}: 1}}" if name != "secrets" else "{}"
+    pods = "{role: head, node: n1}, {role: worker/w, node: n1}" if any("ray" in path for path in before) else "{role: pod, node: n1}, {role: pod, node: n1}"  # fmt: skip
+    seen = f"groups: [{{name: web/t, phase: Running, ready: true, pods: [{pods}]}}]\n"
+    story = runs(before, quota(hard, used) + seen, rule=TEAM)
+    story.source |= after
+    assert outcome(story.run())["web/t"] == decided
+
+
+CODE = "QuotaNotCounted"
+
+
+@pytest.mark.parametrize(("files", "hard", "more", "told"), [
+    (ray("RayJob", more=JOB), "{services: 9, pods: 99, configmaps: 9}", "", "services, and nobody knows how much of that RayJob web/x brings"),
+    (ray("RayJob", more=JOB), "{configmaps: 9}", "", ""),
+    (ray("RayCluster"), "{services: 9}", "", ""),
+    (ray("RayCluster", ", rayVersion: 2.52.0, authOptions: {mode: token}"), "{secrets: 9}", "", "secrets, and nobody knows how much of that RayCluster web/x brings"),
+    (ray("RayCluster", ", rayVersion: 2.52.0, authOptions: {mode: token}", annotations=f"allow.gitplacer.dev/{CODE}: one"), "{secrets: 9}", "", ""),
+    (set_of(1, "set"), f"{{{GOLD}requests.storage: 99Gi, requests.storage: 99Gi}}", "", f"{GOLD}requests.storage, and nobody knows how much of that StatefulSet web/x brings"),
+    (set_of(1, "set"), f"{{{GOLD}requests.storage: 99Gi}}", GOLDEN, ""),
+])  # fmt: skip
+def test_what_nobody_can_count_is_told_where_a_quota_bounds_it(
+    files: dict[str, str], hard: str, more: str, told: str
+) -> None:
+    story = Story.of(cluster("a"), TEAM, files, capacity=snapshot("a", ROOMY, more=quota(hard) + more))
+    done = story.run()
+    assert outcome(done)["web/t"] == "Place a Fits"
+    found = [problem for problem in done.problems if problem.code == CODE]
+    start = "ResourceQuota rq of namespace web on a bounds "
+    assert [problem.message for problem in found] == ([start + told] if told else [])
+    assert all(problem.severity == "warning" and problem.location.line == 3 for problem in found)
+    assert not [problem for problem in story.run().problems if problem.code == CODE]  # it is there

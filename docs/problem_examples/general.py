@@ -718,6 +718,18 @@ spec:
             "two",
         ),
     ),
+    "QuotaNotCounted": (
+        Example(
+            (
+                ("workloads/hello/train.yaml", JOB),
+                (
+                    "capacity/my-cluster.yaml",
+                    NODES.format("04:00", "count: 2")
+                    + "resourceQuotas:\n- {namespace: hello, name: team, hard: {services: '10', requests.cpu: '64'}}\n",
+                ),
+            ),
+        ),
+    ),
     "UntrustedFleet": (
         Example(
             (

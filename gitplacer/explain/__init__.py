@@ -28,6 +28,7 @@ from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
 from gitplacer.explain.manyproblems import lines_of_problems, told
 from gitplacer.explain.neverrun import never_to_run, never_to_run_there, problems_of
+from gitplacer.explain.notlookedat import not_looked_at
 from gitplacer.explain.plan import (
     changes_nothing,
     cluster_change,
@@ -76,6 +77,7 @@ __all__ = [
     "never_to_run",
     "never_to_run_there",
     "not_chosen",
+    "not_looked_at",
     "nothing_found",
     "place",
     "problem_lines",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from gitplacer import workloads
 from gitplacer.documents import Document, Path
 from gitplacer.explain.findings import limits_text, tally_text
+from gitplacer.explain.notlookedat import not_looked_at
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.model.decision import Decision, Finding
@@ -60,7 +61,8 @@ def problems_of(decision: Decision, view: PlanView) -> tuple[Problem, ...]:
     """What is wrong with a group, and what is to be said of the workers that it may have later, where it is after the pass."""
     group = view.group(decision)
     told = never_to_run((one for one in view.plan.stranded if one.group == decision.group), view.snapshot)
-    return (*(group.problems if group is not None else ()), *told)
+    more = not_looked_at(one for one in view.plan.uncounted if one.group == decision.group)
+    return (*(group.problems if group is not None else ()), *told, *more)
 
 
 def _problem(document: Document, message: str, hint: str, path: Path) -> Problem:

@@ -24,15 +24,15 @@ class QuotaScope(Model):
 
 
 class ResourceQuota(Model):
-    """What pods of a namespace may take together. Objects and storage that it bounds are left out."""
+    """What pods and objects of a namespace may take together."""
 
     namespace: DnsLabel
     """Its namespace."""
     name: DnsSubdomain
     """Its name; one of this name in the source takes its place."""
     hard: Quantities
-    """The most of each thing, such as `pods`, `requests.cpu` or `limits.memory`."""
+    """The most of each thing, such as `pods`, `requests.cpu`, `limits.memory`, `requests.storage` or `count/rayclusters.ray.io`."""
     used: Quantities = {}
     """How much of that is taken."""
     scopes: tuple[QuotaScope, ...] = ()
-    """All of these hold for the pods that it counts; none at all means every pod."""
+    """All of these hold for the pods that it counts; none at all means every pod, and objects too."""

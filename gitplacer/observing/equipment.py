@@ -63,11 +63,11 @@ def _rendered(amounts: Amounts) -> dict[str, str]:
 
 
 def resource_quotas(values: Iterable[Mapping[str, Any]]) -> tuple[ResourceQuota, ...]:
-    """What ResourceQuotas bound of what pods take. One that bounds nothing of it is left out."""
+    """What ResourceQuotas bound, and what is used of it. One that bounds nothing is left out."""
     found = []
     for root in map(cursor_of, values):
         quota = quotas.read(root)
-        hard = {name: amount for name, amount in sorted(quota.hard.items()) if quotas.is_of_pods(name)}
+        hard = dict(sorted(quota.hard.items()))
         if hard:
             found.append(
                 ResourceQuota(

@@ -19,6 +19,7 @@ from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.updating import MemberUpdate
+from gitplacer.source.manifests import SourceObject
 
 Of = TypeVar("Of")
 """Of what it is taken."""
@@ -51,6 +52,9 @@ class Takings(Protocol[Of, Why]):
     def concerns(self, group: Group, name: str) -> bool:
         """Whether a group may take any of it."""
 
+    def parts(self, group: Group, name: str) -> Sequence[SourceObject]:
+        """The objects of a group that may take any."""
+
     def taken(self, group_id: str, name: str) -> Mapping[Of, Resources]:
         """What a group takes on a cluster."""
 
@@ -77,13 +81,13 @@ class Growths(Generic[Of, Why]):
         return self._refusals[name].get(group_id)
 
     def adds(self, group_id: str, name: str) -> bool:
-        """Whether a group that is on a cluster gets more objects with pods there, where that counts, and none of it is edited."""
+        """Whether a group that is on a cluster gets more objects there, where that counts, and none of it is edited."""
         group = _changing(self._pass, group_id, name) if name in self._takings.there else None
         if group is None or not self._takings.concerns(group, name) or self._pass.overlap(group_id, name) is not None:
             return False
         record = self._pass.record(group_id)
         known = {member.identity for member in record.members} if record is not None else set()
-        return any(member.identity not in known for member in group.sized)
+        return any(member.identity not in known for member in self._takings.parts(group, name))
 
     def _judged(self, name: str) -> dict[str, Why]:
         """The edits that are refused on a cluster, with why."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.counts import AS_WRITTEN, Counts
+from gitplacer.model.workload import Identity
 from gitplacer.placement.onepass import Pass
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import ObjectFacts
@@ -15,9 +16,9 @@ from gitplacer.workloads.facts import ObjectFacts
 
 def objects_on(
     shared: Pass, group_id: str, name: str, there: Callable[[SourceObject, Cluster, Counts], ObjectFacts]
-) -> Iterator[tuple[str, ObjectFacts]]:
+) -> Iterator[tuple[Identity, ObjectFacts]]:
     """
-    The objects of a group on a cluster, each with its namespace: what they are `there`, or as they are deployed where it is held or
+    The objects of a group on a cluster, each with its identity: what they are `there`, or as they are deployed where it is held or
     gone.
     """
     group, cluster = shared.groups.get(group_id), shared.clusters.get(name)
@@ -26,7 +27,6 @@ def objects_on(
         return
     if group is not None and group_id not in shared.held:
         counts = shared.counts.get((group_id, name), AS_WRITTEN)
-        yield from ((m.identity.namespace, there(m, cluster, counts)) for m in group.members)
+        yield from ((m.identity, there(m, cluster, counts)) for m in group.members)
     elif record is not None:
-        deployed = shared.snapshot.deployed.objects(record, name)
-        yield from ((identity.namespace, facts) for identity, facts in deployed.items())
+        yield from shared.snapshot.deployed.objects(record, name).items()

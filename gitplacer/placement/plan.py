@@ -23,6 +23,7 @@ from gitplacer.placement.onepass import NOBODY_RESTS, Pass
 from gitplacer.placement.quota import beyond_quota
 from gitplacer.placement.rounds import Round
 from gitplacer.placement.stranded import Stranded, stranded
+from gitplacer.placement.uncounted import Uncounted, uncounted
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.placement.wakes import as_written
 from gitplacer.snapshot import Snapshot
@@ -39,13 +40,15 @@ class Plan:
     """
     One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
     looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where nobody has asked.
-    `stranded` are pods that may come later to groups of which is planned, and could never run where these are.
+    `stranded` are pods that may come later to groups of which is planned, and could never run where these are; `uncounted` is what quotas bound of
+    which nobody knows how much these groups bring.
     """
 
     decisions: tuple[Decision, ...]
     sought: frozenset[str] = field(default=frozenset(), compare=False)
     outgrown: frozenset[str] | None = field(default=None, compare=False)
     stranded: tuple[Stranded, ...] = field(default=(), compare=False)
+    uncounted: tuple[Uncounted, ...] = field(default=(), compare=False)
 
     def counts(self) -> dict[Action, int]:
         """How many groups each action concerns; the counts add up to the number of groups."""
@@ -104,7 +107,8 @@ def plan(
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
-    return Plan(told, frozenset(shared.sought), this.outgrown(), tuple(stranded(shared, told)))
+    unknown = tuple(uncounted(shared, told))
+    return Plan(told, frozenset(shared.sought), this.outgrown(), tuple(stranded(shared, told)), unknown)
 
 
 def _told_after(shared: Pass, earlier: Decision | None, decision: Decision) -> Decision:

@@ -26,6 +26,7 @@ from gitplacer.placement.onsite import objects_on
 from gitplacer.placement.queued import Promised, beyond, cluster_queue, waits_in
 from gitplacer.placement.updating import How, MemberUpdate
 from gitplacer.scheduler.objects import PODS
+from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import ObjectFacts
 
 
@@ -59,11 +60,15 @@ class Queuers:
             growth = self.growth(group_id, name, overlap.updates)
             return growth.after if edited else growth.before
         group, there = self._pass.groups.get(group_id), self._pass.snapshot.variants.facts_there
-        return _missing(self._lots(group_id, name, group, objects_on(self._pass, group_id, name, there)))
+        objects = ((identity.namespace, facts) for identity, facts in objects_on(self._pass, group_id, name, there))
+        return _missing(self._lots(group_id, name, group, objects))
 
     def concerns(self, group: Group, name: str) -> bool:
         """Whether Kueue starts a group on a cluster where it is, rather than choose another one for it."""
         return group.id not in self._pass.nominations.left
+
+    def parts(self, group: Group, name: str) -> Sequence[SourceObject]:
+        return group.sized
 
     # edits
 

@@ -14,13 +14,16 @@ from typing import NamedTuple
 from gitplacer.grouping import AS_DESIRED, Group
 from gitplacer.model.counts import AS_WRITTEN
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import NO_NAMES, PodSet
+from gitplacer.model.workload import NO_NAMES, Identity, PodSet, PodShape
 from gitplacer.placement.growths import Growth, overlap_of
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.onsite import objects_on
 from gitplacer.placement.underway import running_group
 from gitplacer.placement.updating import How, MemberUpdate, as_it_runs
-from gitplacer.workloads.facts import ObjectFacts, Role
+from gitplacer.relocation.evidence import speaks_of
+from gitplacer.source.manifests import WORKLOADS, SourceObject
+from gitplacer.workloads import brought
+from gitplacer.workloads.facts import ObjectFacts, Reserve, Role
 from gitplacer.workloads.quotas import Quota, Usage, exceeds, wants
 
 Of = tuple[str, str]
@@ -31,7 +34,8 @@ _Amounts = Mapping[Of, Resources]
 
 class _Lot(NamedTuple):
     """
-    Pods of a role in a namespace: their number, and how many of them no quota has counted yet, less than none where some are counted that go.
+    Pods of a role in a namespace, or objects that are a role's by their usage alone: their number, and how many of them no quota has counted yet, less
+    than none where some are counted that go.
     """
 
     namespace: str
@@ -85,6 +89,12 @@ class Takers:
         """Whether a group has pods in a namespace of a cluster that has quotas."""
         return not self.there[name].keys().isdisjoint(self._spaces_of(group))
 
+    def parts(self, group: Group, name: str) -> Sequence[SourceObject]:
+        """The objects of a group that quotas of a cluster may count."""
+        return (
+            group.members if any(self._counts_objects(name, each) for each in self._spaces_of(group)) else group.sized
+        )
+
     # edits
 
     def exceeded(self, name: str, growth: Growth[Of, str], promised: _Amounts) -> str | None:
@@ -133,6 +143,9 @@ class Takers:
         for (at, namespace, role, pods), unseen in zip(old, left, strict=True):
             was[at].append(_Lot(namespace, role, pods.count, unseen))
         at_once, afterwards = list[_Lot](), list[_Lot]()
+        had, has, more = self._besides_edited(group, name, deployed, updates, reserve)
+        at_once += [*has, *more]
+        afterwards += has
         for at, member in enumerate(group.members):
             update, space = updates.get(member.identity), member.identity.namespace
             if member.identity in deployed and (update is None or update.how is How.NOTHING):
@@ -155,7 +168,27 @@ class Takers:
                 at_once += [*_grown(was[at], come), *surges]
             else:
                 at_once += [*was[at], *_beside(update, new, space)]
-        return [lot for lots in was.values() for lot in lots], at_once, afterwards
+        return [*had, *(lot for lots in was.values() for lot in lots)], at_once, afterwards
+
+    def _besides_edited(
+        self, group: Group, name: str, deployed: Mapping[Identity, ObjectFacts], updates: Mapping[Identity, MemberUpdate], reserve: Reserve
+    ) -> tuple[list[_Lot], list[_Lot], list[_Lot]]:  # fmt: skip
+        """What comes besides the pods of a group before its edit, afterwards, and only while it is carried out."""
+        shared, cluster, seen = self._pass, self._pass.clusters[name], self._are_there(group.id, name)
+        counts = shared.counts.get((group.id, name), AS_WRITTEN)
+        before, after, more = list[_Lot](), list[_Lot](), list[_Lot]()
+        for member in group.members:
+            identity, update = member.identity, updates.get(member.identity)
+            if not self._counts_objects(name, identity.namespace):
+                continue
+            old, new = deployed.get(identity), shared.snapshot.variants.counted(member, cluster, counts)
+            was = [] if old is None else [*self._besides(name, identity, old, reserve, seen=seen)]
+            before += was
+            stays = old is not None and (update is None or update.how is How.NOTHING)
+            after += was if stays else _kept(was, self._besides(name, identity, new, reserve, seen=False))
+            if update is not None and update.how in (How.NEW_CLUSTER, How.IN_STEPS):
+                more += self._again(name, identity, new)
+        return before, after, more
 
     # pods
 
@@ -169,7 +202,8 @@ class Takers:
         counts = self._pass.counts.get((group_id, name))
         bounds = tuple(self._bound(name, space) for space in self._spaces_of(group))
         role = self._pass.roles.get((group_id, name))
-        return group_id, self._pass.snapshot.variants.sort(group, cluster), counts, role == "Remote", bounds
+        sort = self._pass.snapshot.variants.sort(group, cluster)
+        return group_id, sort, counts, role == "Remote", bounds, self._are_there(group_id, name)
 
     def _spaces_of(self, group: Group) -> tuple[str, ...]:
         if group.id not in self._spaces:
@@ -183,7 +217,8 @@ class Takers:
             usual = self._pass.snapshot.profiles[name].priority_class(NO_NAMES)
             quotas = self.there[name].get(namespace, ())
             told = tuple((q.name, tuple(sorted(q.hard)), q.scopes, q.used is None) for q in quotas)
-            self._bounds[key] = self._numbers.setdefault((usual, told), len(self._numbers)) if told else -1
+            known = usual, self._pass.snapshot.profiles[name].usual_class, told
+            self._bounds[key] = self._numbers.setdefault(known, len(self._numbers)) if told else -1
         return self._bounds[key]
 
     def _amounts(self, lots: Iterable[_Lot], name: str) -> tuple[_Amounts, str]:
@@ -215,17 +250,20 @@ class Takers:
             return []
         reserve, with_peak = AS_DESIRED if group is None else group.reserves
         found: list[tuple[str, Role, PodSet]] = []
-        for namespace, facts in objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted):
+        beside, seen = list[_Lot](), self._are_there(group_id, name)
+        for identity, facts in objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted):
             gang, of = facts.gang_for(reserve, with_peak=with_peak), facts.roles_for(reserve, with_peak=with_peak)
+            beside += self._besides(name, identity, facts, reserve, seen=seen)
             for pods, role in zip(gang, of, strict=True):
-                found += [(namespace, role, one) for one in self._pass.books[name].on_each_node((pods,))]
+                found += [(identity.namespace, role, one) for one in self._pass.books[name].on_each_node((pods,))]
         left = self._left(group_id, name, [(role, pods) for _, role, pods in found])
-        return [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
+        lots = [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
+        return [*lots, *beside]
 
     def _lots_of_both(self, group_id: str, name: str) -> list[_Lot]:
         """The pods of a group of which an update runs, the old ones and the new: what is not seen yet is a new one."""
-        objects = objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted)
-        roles = [(namespace, role) for namespace, facts in objects for role in facts.roles]
+        objects = list(objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted))
+        roles = [(identity.namespace, role) for identity, facts in objects for role in facts.roles]
         by_name = {role.name: (namespace, role) for namespace, role in reversed(roles)}
         by_shape = {(role.name, role.shape): (namespace, role) for namespace, role in reversed(roles)}
         found: list[tuple[str, Role, PodSet]] = []
@@ -234,7 +272,47 @@ class Takers:
             if known is not None:
                 found.append((*known, pods))
         left = self._left(group_id, name, [(role, pods) for _, role, pods in found])
-        return [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
+        lots = [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
+        seen, overlap = self._are_there(group_id, name), self._pass.overlap(group_id, name)
+        reserve, _ = self._pass.groups[group_id].reserves
+        for identity, facts in objects:
+            lots += self._besides(name, identity, facts, reserve, seen=seen)
+            if overlap is not None and overlap.beside and not overlap.shown:
+                lots += self._again(name, identity, facts)
+        return lots
+
+    # what comes besides pods
+
+    def _besides(
+        self, name: str, identity: Identity, facts: ObjectFacts, reserve: Reserve, *, seen: bool
+    ) -> Iterator[_Lot]:
+        """An object with what its controller makes of it, and the claims that are made for its pods, where a quota counts such."""
+        if not self._counts_objects(name, identity.namespace):
+            return
+        usual = self._pass.snapshot.profiles[name].usual_class
+        amounts = brought.itself(identity.api_group, identity.kind, facts, usual)
+        yield _lot_of(identity, "", amounts, 1, 0 if seen else 1)
+        for role in facts.roles:
+            each, number = brought.of_pods(role, usual), role.reserved(reserve, with_peak=False)
+            if each and number:
+                yield _lot_of(identity, role.name, each, number, 0 if seen else number)
+
+    def _again(self, name: str, identity: Identity, facts: ObjectFacts) -> Iterator[_Lot]:
+        """What of an object is there a second time while an update runs."""
+        if facts.again and self._counts_objects(name, identity.namespace):
+            yield _lot_of(identity, "again", facts.again, 1, 1)
+
+    def _counts_objects(self, name: str, namespace: str) -> bool:
+        """Whether a quota of a namespace counts more than pods."""
+        quotas = self.there[name].get(namespace, ())
+        return any(brought.is_of_objects(each) for quota in quotas if not quota.scopes for each in quota.hard)
+
+    def _are_there(self, group_id: str, name: str) -> bool:
+        """Whether the objects of a group are on a cluster, as its snapshot tells."""
+        entry = self._pass.entry(group_id, name)
+        if entry is None:
+            return False
+        return self._pass.books[name].shows(group_id) or speaks_of(self._pass.snapshot.capacity[name], entry, WORKLOADS)
 
     def _left(self, group_id: str, name: str, pods: Sequence[tuple[Role, PodSet]]) -> list[int]:
         """Of each of some sets of pods how many the snapshot shows neither on a node nor waiting for one."""
@@ -256,6 +334,15 @@ class Takers:
                 for group in (snapshot.groups if snapshot is not None else ())
             }
         return self._waiting[name]
+
+
+def _lot_of(identity: Identity, role: str, amounts: Resources, number: int, unseen: int) -> _Lot:
+    of = f"{identity.kind} {identity.name} {role}".rstrip()
+    usage = Usage(amounts, of_pods=False)
+    return _Lot(identity.namespace, Role(of, _NO_POD, 1, 1, 1, usage=usage), number, unseen)
+
+
+_NO_POD = PodShape()
 
 
 def _is_anew(update: MemberUpdate) -> bool:
@@ -284,6 +371,25 @@ def _grown(was: Iterable[_Lot], come: Iterable[_Lot]) -> Iterator[_Lot]:
         left[lot.role.name] -= stays
         yield lot._replace(number=stays, unseen=stays - seen)
     yield from (lot._replace(number=left[lot.role.name], unseen=left[lot.role.name]) for lot in come)
+
+
+def _kept(was: Iterable[_Lot], come: Iterable[_Lot]) -> Iterator[_Lot]:
+    """What comes besides pods, in the place of what is there by the same name. Claims of pods that go are kept."""
+    there = {lot.role.name: lot for lot in was}
+    for lot in come:
+        old = there.pop(lot.role.name, None)
+        if old is None:
+            yield lot
+        elif old.role.usage == lot.role.usage:
+            more = max(0, lot.number - old.number)
+            yield old._replace(number=old.number + more, unseen=old.unseen + more)
+        else:
+            number = max(old.number, lot.number)
+            yield from (
+                old._replace(number=0, unseen=old.unseen - old.number),
+                lot._replace(number=number, unseen=number),
+            )
+    yield from there.values()
 
 
 def _taken(amounts: Resources) -> Resources:

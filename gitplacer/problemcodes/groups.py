@@ -193,6 +193,16 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "QuotaNotCounted": Code(
+        "A quota bounds something of which nobody knows how much an object brings",
+        "A ResourceQuota without scopes counts objects and storage too. What an object is, and what its controller makes of it by a plain rule, is held against it: "
+        "the object itself, the RayCluster of a RayJob or RayService, the Service of a head, claims that are made for pods. Of other things nobody knows: what a "
+        "controller makes in some versions only, or as often as it likes, what an operator makes of a kind of which a WorkloadKind names the pods, and "
+        "the class of a claim that names none, where the default of the cluster is not known. The group is placed all the same. This is told of groups that come to a cluster.",
+        "See that the quota has some left. A claim may name its class, and a snapshot tells the default one.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "ServedNowhere": Code(
         "No cluster can serve a feature that an object uses",
         "Every cluster that its policy allows is known to lack it: its KubeRay is older, a feature gate is off, an API is not "

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from gitplacer.documents import Cursor
 from gitplacer.model.decision import Reason
-from gitplacer.model.resources import NOTHING
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
 from gitplacer.workloads import limitranges, priorityclasses
@@ -129,8 +129,8 @@ class Rules:
         elif said := of.contradicts(role.named.priority, role.named.preemption):
             yield Objection(Reason.PRIORITY_CLASS_CONFLICT, f"{role.name}: {said}")
 
-    def over_quota(self, namespace: str, roles: Sequence[Role]) -> Iterator[Objection]:
-        """What quotas of a namespace have too little left of for all these pods together."""
+    def over_quota(self, namespace: str, roles: Sequence[Role], besides: Resources = NOTHING) -> Iterator[Objection]:
+        """What quotas of a namespace have too little left of for all these pods together, and for what comes `besides` them."""
         limits = tuple(self._of_containers(namespace))
         there = [(role, usage(role.ask or PodAsk(()), role.shape.requests, limits)) for role in roles if role.count]
         for quota in self.quotas.get(namespace, ()):
@@ -142,6 +142,8 @@ class Rules:
                     yield Objection(Reason.QUOTA_EXCEEDED, wants(quota, namespace, name, role.name))
                 for name, amount in used.amounts.items():
                     wanted[name] += amount * role.count
+            for name, amount in besides.items() if not quota.scopes else ():
+                wanted[name] += amount
             for name in sorted(quota.hard):
                 if 0 < wanted.get(name, 0) > quota.left(name):
                     yield Objection(Reason.QUOTA_EXCEEDED, exceeds(quota, namespace, name, wanted[name]))

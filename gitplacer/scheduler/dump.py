@@ -9,14 +9,16 @@ not asked for; it keeps nothing off.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gitplacer.documents import Document
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import Selector
-from gitplacer.model.workload import ClaimSpec, PodSet, PodShape
+from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import ClaimSpec, Identity, PodSet, PodShape
+from gitplacer.plaintext import few
 from gitplacer.scheduler.admission import Rules, read_rules
 from gitplacer.scheduler.answer import Answer, Fit, Why, judge
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
@@ -25,6 +27,7 @@ from gitplacer.scheduler.manifests import Members, members, together
 from gitplacer.scheduler.reading import ClusterObjects, cursor_of, mappings, read_list
 from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
 from gitplacer.scheduler.volumes import Objection, settled
+from gitplacer.workloads import brought
 from gitplacer.workloads.facts import ObjectFacts, Role
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -34,12 +37,13 @@ WANTED = "nodes,pods,namespaces,pvc,pv,storageclass,csinodes,limitranges,resourc
 
 @dataclass(frozen=True)
 class Dump:
-    """What a cluster has."""
+    """What a cluster has. `present` are its objects by API group, kind, namespace and name, its pods left out."""
 
     cluster: ClusterObjects
     storage: Storage
     rules: Rules
     services: Services
+    present: frozenset[Identity] = frozenset()
 
     def around(self, namespace: str) -> Surroundings:
         """What the cluster adds to the pods of a namespace."""
@@ -64,6 +68,11 @@ class Manifest:
     facts: ObjectFacts
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Its API group and kind."""
+        return str(self.document.value.get("apiVersion")).rpartition("/")[0], str(self.document.value.get("kind"))
+
+    @property
     def namespace(self) -> str:
         return self.document.cursor().mapping("metadata").text("namespace") or "default"
 
@@ -75,7 +84,13 @@ class Manifest:
 def read_dump(value: Any) -> Dump:
     """A List of objects; kinds that nobody asks for are passed over."""
     items = mappings(value.get("items")) if isinstance(value, dict) else []
-    return Dump(read_list(value), read_storage(items), read_rules(items), _services(items))
+    present = frozenset(map(_identity, (item for item in items if item.get("kind") != "Pod")))
+    return Dump(read_list(value), read_storage(items), read_rules(items), _services(items), present)
+
+
+def _identity(value: Mapping[str, Any]) -> Identity:
+    metadata, group = cursor_of(value).mapping("metadata"), str(value.get("apiVersion")).rpartition("/")[0]
+    return Identity(group, str(value.get("kind")), metadata.text("namespace"), metadata.text("name"))
 
 
 def _services(items: Sequence[Mapping[str, Any]]) -> Services:
@@ -107,10 +122,12 @@ def judge_manifests(
     """
     rules = dump.rules.beside(read_rules(each.document.value for each in beside))
     gang = gang_of(rules, sized, slice_topology)
-    refusal = _not_let_in(rules, sized)
+    new = [each for each in (*sized, *beside) if Identity(*each.key, each.namespace, each.name) not in dump.present]
+    refusal = _not_let_in(rules, sized, new, dump.storage.usual_class)
     volumes = settled(dump.cluster, gang.pods, dump.storage.with_claims(_claims(beside)))
     refusal = refusal or next(iter(volumes.refusals), None)
-    left_out, notes = (*gang.left_out, *volumes.unknown), (*gang.notes, *volumes.notes)
+    unsure = _not_counted(rules, new, dump.storage.usual_class)
+    left_out, notes = (*gang.left_out, *volumes.unknown, *unsure), (*gang.notes, *volumes.notes)
     if refusal is not None:
         return Judged(Answer(Fit.NO, {}, Why(refusal.code, refusal.message)), gang, left_out, notes)
     services = _together(dump.services, _services([each.document.value for each in beside]))
@@ -132,14 +149,33 @@ def shape_with_volumes(dump: Dump, each: Manifest, role: Role, beside: Sequence[
     return replace(role.shape, volume_nodes=found.volume_nodes)
 
 
-def _not_let_in(rules: Rules, sized: Sequence[Manifest]) -> Objection | None:
-    """The first reason why the API server refuses a pod. Quotas come last: they are of all pods of a namespace."""
+def _not_let_in(
+    rules: Rules, sized: Sequence[Manifest], new: Sequence[Manifest], usual_class: str | None
+) -> Objection | None:
+    """The first reason why the API server refuses a pod, or an object. Quotas come last: they are of all there is of a namespace. `new` are the objects that are not there yet."""
     roles: dict[str, list[Role]] = defaultdict(list)
     for each in sized:
         roles[each.namespace].extend(role for role in each.facts.roles if role.count and not role.per_node)
     refused = (found for namespace, those in sorted(roles.items()) for found in rules.refusals(namespace, those))
-    over = (found for namespace, those in sorted(roles.items()) for found in rules.over_quota(namespace, those))
+    besides: dict[str, Resources] = defaultdict(lambda: NOTHING)
+    for each in new:
+        besides[each.namespace] += brought.all_of(*each.key, each.facts, usual_class)
+    over = (
+        found
+        for namespace in sorted({*roles, *besides})
+        for found in rules.over_quota(namespace, roles.get(namespace, []), besides[namespace])
+    )
     return next(refused, None) or next(over, None)
+
+
+def _not_counted(rules: Rules, some: Sequence[Manifest], usual_class: str | None) -> Iterator[str]:
+    """What quotas bound of which nobody knows how much objects bring."""
+    for each in some:
+        unsure = brought.unsure_in(each.facts, usual_class)
+        for quota in rules.quotas.get(each.namespace, ()) if unsure else ():
+            names = [name for name in sorted(quota.hard) if not quota.scopes and brought.is_unsure(name, unsure)]
+            if names:
+                yield f"how much {each.key[1]} {each.name} brings of {few(names)}, which ResourceQuota {quota.name} bounds"
 
 
 def _claims(beside: Sequence[Manifest]) -> dict[ClaimKey, ClaimSpec]:

@@ -131,6 +131,13 @@ class Storage:
     def default_class(self) -> StorageClass | None:
         return next((found for found in self.classes.values() if found.default), None)
 
+    @property
+    def usual_class(self) -> str | None:
+        """The class of claims that name none; '' where they get none, None where no class is known."""
+        if not self.classes:
+            return None
+        return next((name for name, found in self.classes.items() if found.default), "")
+
     def with_claims(self, more: Mapping[ClaimKey, ClaimSpec]) -> Storage:
         """The same with claims that are about to be made; one that is there already stays as it is."""
         made = {key: VolumeClaim(spec=spec, new=True) for key, spec in more.items()}

@@ -17,6 +17,7 @@ from gitplacer.documents import Cursor, Document, Edit
 from gitplacer.model.counts import Count
 from gitplacer.problems import Problem
 from gitplacer.workloads import (
+    brought,
     cronjob,
     daemonset,
     demands,
@@ -134,7 +135,8 @@ def read(
     key = (api_group, root.text("kind"))
     if (kind := kind_of(key, declared)) is None:
         reader = pointers.READERS.get(key)
-        return (reader(root) if reader else ObjectFacts()), root.problems.told()
+        facts = reader(root) if reader else ObjectFacts()
+        return (_with_brought(facts, brought.of(root.value, *key, facts)) if reader else facts), root.problems.told()
     if kind.versions and version not in kind.versions:
         known = ", ".join(f"{api_group}/{v}" if api_group else v for v in kind.versions)
         root.report(
@@ -152,9 +154,14 @@ def read(
         facts = facts.but(roles=tuple(_with_usage(role, around) for role in facts.roles))
     if around.limits and (refused := next(_refused(facts, around), "")):
         facts = facts.but(refused=refused)
+    facts = _with_brought(facts, brought.of(root.value, *key, facts) if key in KINDS else brought.of_declared())
     if queue := tuple(_queue(root)):
         facts = facts.but(needs=distinct([*facts.needs, *queue]))
     return facts, root.problems.told()
+
+
+def _with_brought(facts: ObjectFacts, found: brought.Brought) -> ObjectFacts:
+    return facts.but(**found._asdict()) if any(found) else facts
 
 
 def _with_usage(role: Role, around: Surroundings) -> Role:

@@ -163,7 +163,9 @@ class ObjectFacts:
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
     outcome, it then gives all its resources back. `demands` is what a cluster must be able to do. `accounts` are the
     ServiceAccounts that it uses, whatever its kind, but for the one that every namespace has. `refused` says which of its pods
-    the API server does not take where it is, and why; '' where nothing is known against them.
+    the API server does not take where it is, and why; '' where nothing is known against them. `brings` is what its controller makes of it
+    besides pods and their claims, by the names of quotas, `again` what of that is there twice while an update runs, and `unsure` of what nobody
+    knows how much it makes.
     """
 
     roles: tuple[Role, ...] = ()
@@ -186,6 +188,9 @@ class ObjectFacts:
     priority_class: PriorityClass | None = None
     accounts: tuple[Reference, ...] = ()
     refused: str = ""
+    brings: Resources = NOTHING
+    again: Resources = NOTHING
+    unsure: tuple[str, ...] = ()
 
     @property
     def gang(self) -> Gang:

@@ -8,7 +8,6 @@ table points at nothing; it can still be named by others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor
@@ -61,8 +60,7 @@ def _limit_range(root: Cursor) -> ObjectFacts:
 
 def _resource_quota(root: Cursor) -> ObjectFacts:
     found = quotas.read(root, written=True)
-    hard = {name: amount for name, amount in found.hard.items() if quotas.is_of_pods(name)}
-    return ObjectFacts(quota=replace(found, hard=hard) if hard else None)
+    return ObjectFacts(quota=found if found.hard else None)
 
 
 def _priority_class(root: Cursor) -> ObjectFacts:

@@ -3,7 +3,7 @@ Pods held against the ResourceQuotas of their namespace, as the API server does 
 
 A quota counts the pods in its scopes: their number, what they ask for, and their limits. It refuses a pod that takes more than is left,
 and one with a container that does not say how much of cpu or memory it takes, where that is bounded. Whoever makes the pod tries again
-for ever. Objects and storage are not looked at.
+for ever. One without scopes counts objects too, and the storage of claims (see `brought`).
 Sources: plugin/pkg/admission/resourcequota and pkg/quota/v1/evaluator/core/pods.go of Kubernetes 1.34.
 """
 
@@ -30,12 +30,13 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 class Usage:
     """
     What one pod takes of quotas, by the names that quotas have for it, each in the grain of its resource; `unsaid` are those that quotas want of each
-    container and of which one says nothing.
+    container and of which one says nothing. `of_pods` False: it is what comes besides pods.
     """
 
     amounts: Resources
     unsaid: tuple[str, ...] = ()
     best_effort: bool = False
+    of_pods: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,9 @@ class Quota:
         return int(self.hard[name] - (self.used or NOTHING).get(name, 0))
 
     def counts(self, named: Named, shape: PodShape, usage: Usage, priority_class: str) -> bool:
-        """Whether it counts pods."""
+        """Whether it counts pods, or what comes besides them."""
+        if not usage.of_pods:
+            return not self.scopes
         return all(_in_scope(scope, named, shape, usage, priority_class) for scope in self.scopes)
 
     def unsaid(self, usage: Usage) -> tuple[str, ...]:
@@ -107,12 +110,13 @@ def exceeds(quota: Quota, namespace: str, name: str, wanted: int, promised: int 
     )
     beside = f", {others} of it promised to others" if promised else ""
     of = f"ResourceQuota {quota.name} of namespace {namespace}"
-    return f"{of}: the pods take {asked}{' more' if more else ''} of {name}, and {there} is left{beside}"
+    who = "pods" if is_of_pods(name) else "objects"
+    return f"{of}: the {who} take {asked}{' more' if more else ''} of {name}, and {there} is left{beside}"
 
 
 def resource_of(name: str) -> str:
     """The resource that something is of which a quota bounds: `limits.cpu` counts in the grain of cpu."""
-    return name.removeprefix("requests.").removeprefix("limits.")
+    return "storage" if name.endswith("/requests.storage") else name.removeprefix("requests.").removeprefix("limits.")
 
 
 def is_of_pods(name: str) -> bool:
