@@ -99,7 +99,17 @@ def test_two_shards_do_not_write_to_one_repo(repo: Path, tmp_path: Path, capfd: 
     assert git(bare, "rev-parse", "main") == before
 
     path = repo / "shards" / "serving" / "fleet.yaml"
-    path.write_text(path.read_text().replace("root: serving", "branch: serving"))
+    path.write_text(path.read_text().replace("root: serving", "root: research"))
+    commit(repo, "The same root")
+    ran = run(capfd, "reconcile", "--path", "shards/serving", *told)
+    assert ran.code == 1
+    assert (
+        "research/ of the deployment repo has a and b, and neither these nor what is placed there are of this fleet"
+        in ran.err
+    )
+    assert git(bare, "rev-parse", "main") == before
+
+    path.write_text(path.read_text().replace("root: research", "branch: serving"))
     commit(repo, "A branch of its own")
     ran = run(capfd, "reconcile", "--path", "shards/serving", *told)
     assert ran.code == 1
@@ -119,4 +129,10 @@ def test_a_cluster_of_two_shards_is_found_by_the_line_in_the_docs(repo: Path) ->
 
     assert doubles() == ""
     write(repo, {f"shards/serving/infra/{path}": text for path, text in cluster("a").items()})
-    assert doubles() == "metadata: {name: a, labels: {}}"
+    assert doubles() == "name: a"
+    written = (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: {}\n  labels:\n    name: x\nspec: {{}}\n"
+    )
+    for shard_, names in (("research", "ef"), ("serving", "fg")):
+        write(repo, {f"shards/{shard_}/clusters/{name}.yaml": written.format(name) for name in names})
+    assert doubles() == "name: a\nname: f"

@@ -1,13 +1,14 @@
 """
 Whether the place that a fleet writes to is somebody else's, which is asked before anything is planned.
 
-Flux bootstrapped into the root, another hydrator on the branch, or a directory of ours without the sentinel that marks it: to write there
-would be to write over it, so no pass begins.
+Flux bootstrapped into the root, another hydrator on the branch, a directory of ours without the sentinel that marks it, or another fleet:
+to write there would be to write over it, so no pass begins.
 """
 
 from __future__ import annotations
 
 from gitplacer.kinds.record import RECORDS
+from gitplacer.plaintext import few
 from gitplacer.problems import Problem, Rejected
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import SENTINEL
@@ -36,10 +37,25 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
         messages.add(
             f"the deployment branch has a {METADATA} and nothing of ours below {root}: another fleet or hydrator writes it"
         )
+    if others := _of_another_fleet(snapshot, units):
+        told = f"{root} of the deployment repo has {few(others)}, and neither these nor what is placed there are of this fleet: another one writes it"
+        hint = "a deployment repo is one fleet's: look at --deployment and GITPLACER_DEPLOYMENT, and at spec.deployment of the Fleet"
+        raise Rejected({*snapshot.problems, Problem(place, "NotOurs", told, hint)})
     own = "a branch" if METADATA in deployment and not units.sentinels else "a root or a branch"
     hint = f"give gitplacer {own} of its own (spec.deployment of the Fleet)"
     if messages:
         raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
+
+
+def _of_another_fleet(snapshot: Snapshot, units: Units) -> list[str]:
+    """
+    The clusters that have directories, where none of them is of the fleet and nothing that is placed is; [] where anything is. A fleet
+    whose clusters all got other names still has its apps, and one whose source was lost has its clusters.
+    """
+    there = {cluster for cluster, _ in units.sentinels}
+    placed = {record.id for record in snapshot.records.values() if not record.is_platform}
+    known = there & snapshot.source.own.clusters.keys() or placed & snapshot.groups.keys()
+    return sorted(there) if placed and snapshot.source.own.clusters and not known else []
 
 
 def _is_only_recorded(deployment: Tree) -> bool:

@@ -52,20 +52,22 @@ FAILURES: Mapping[str, Failure] = {
     ),
     "ClockBehind": Failure(
         "The controller's clock is earlier than the pass before, so nothing is published.",
-        "Set the clock. If it was the other pass that had a wrong clock, run `gitplacer reconcile` once by hand.",
+        "Set the clock. If it was the other pass that had a wrong clock, run `gitplacer reconcile --now TIME` once.",
     ),
     "DeploymentLost": Failure(
         "The deployment branch is gone, and passes were there. The controller does not make it again from nothing.",
-        "Push its last commit to it again. To place everything anew, run `gitplacer reconcile` once by hand.",
+        "Push its last commit to it again. To place everything anew, run `gitplacer reconcile --give-up COMMIT` once, with the commit "
+        "that the message names.",
     ),
     "DeploymentRewound": Failure(
         "The deployment branch has lost commits that the controller has seen there.",
-        "Push the missing commit again. If it was meant, run `gitplacer reconcile` once by hand.",
+        "Push the missing commit again. If it was meant, run `gitplacer reconcile --give-up COMMIT` once, with the commit that the "
+        "message names.",
     ),
     "SourceRewound": Failure(
         "The source has lost the commit that the last pass was made from.",
-        "Push the missing commits again. If it was meant, record it with `git merge -s ours`, or run `gitplacer reconcile` "
-        "once by hand.",
+        "Push the missing commits again. If it was meant, record it with `git merge -s ours`, or run `gitplacer reconcile "
+        "--give-up COMMIT` once, with the commit that the message names.",
     ),
     "NoSignedCommit": Failure(
         "The Fleet lists whose commits count, and there is none of which that is known: nobody who is listed has signed the first one, or "
