@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -653,6 +654,17 @@ FOOTLESS = {
 def test_a_fleet_in_which_one_may_concern_all_has_no_footing(rule: dict[str, str]) -> None:
     assert at_rest(fleet()).footing is not None
     assert at_rest(fleet(rule)).footing is None
+
+
+def test_whether_silence_means_that_a_cluster_is_lost_is_asked_of_all_clusters() -> None:
+    """It does while most are heard of: of two, where one is beside both of which nobody could tell."""
+    story = fleet(cluster("c"), {"fleet.yaml": FLEET.replace("spec: {}", "spec: {lostAfter: 10m}")})
+    assert settled(story)
+    story.now += timedelta(minutes=30)
+    story.capacity = {"a.yaml": story.capacity["a.yaml"], **snapshot("c", "n1 1 1Gi", at=story.now)}
+    rest = at_rest(story)
+    assert {d.group for d in rest.base.decisions if d.finding.code is Reason.NOWHERE_TO_GO} == {"web/other", "web/shop"}
+    assert not told(rest, TRAIN, "image: ray", "image: ray:2")
 
 
 def test_nor_has_one_in_which_an_epoch_more_makes_a_snapshot_believed() -> None:

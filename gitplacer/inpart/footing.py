@@ -21,6 +21,7 @@ from gitplacer.model.workload import total_requests
 from gitplacer.placement.bystanders import bystanders
 from gitplacer.placement.division import divides
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.consent import bound_to_plans
 from gitplacer.source.manifests import PLATFORM
@@ -35,7 +36,8 @@ class Footing:
     in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
     be there. `waiting` are those who wait, by id, with what commits say of them, and `standing` those who may stand by while others are planned.
     `limited` are by namespace the source files with its LimitRanges and ResourceQuotas, which count for all in it. `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
-    consented to anything, and no other tool is told where everybody is.
+    consented to anything, and no other tool is told where everybody is. `silent` are the clusters that count as lost because nobody hears of them, which
+    is so only while most others are heard of.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -49,6 +51,7 @@ class Footing:
     standing: Standing
     limited: Mapping[str, frozenset[str]]
     by_room: bool
+    silent: frozenset[str]
 
 
 def footing_of(inputs: Inputs, view: PlanView, ledgers: LedgerCache | None = None) -> Footing | None:
@@ -69,6 +72,7 @@ def footing_of(inputs: Inputs, view: PlanView, ledgers: LedgerCache | None = Non
     return Footing(
         files, platform, _cluster_files(snapshot), _left(view), said, unread, _contested(view), who_waits(view),
         Standing.of(standing_in(view, ledgers)), _limited(snapshot), _is_by_room(snapshot),
+        frozenset(silent_clusters(snapshot)),
     )  # fmt: skip
 
 

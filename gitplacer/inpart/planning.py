@@ -26,6 +26,7 @@ from gitplacer.model.workload import total_requests
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
 from gitplacer.problems import Problem, Rejected, Severity
+from gitplacer.relocation.silence import silent_clusters
 from gitplacer.render import namespace_file
 from gitplacer.source.edited import Change
 from gitplacer.source.files import Memo
@@ -71,6 +72,8 @@ def planned_in_part(
     if told is None:
         return None
     part, made = told
+    if silent_clusters(made.snapshot).keys() != footing.silent & part.clusters:
+        return None
     asked = _asked_more(made, part)
     if not _is_within_quotas(asked, footing):
         return None
