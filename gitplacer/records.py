@@ -38,6 +38,11 @@ def written_on(decision: Decision) -> tuple[str, ...]:
     return tuple(name for name in decision.files_after if name not in decision.frozen)
 
 
+def _is_between(decision: Decision) -> bool:
+    """Whether a group is on no cluster, before the pass and after it: what its record tells is what was there, whatever the source has made of it."""
+    return all(move is not None and move.without_files for move in (decision.moving, decision.move))
+
+
 class Records:
     """`epoch` is what the commit that is being made gives to a unit, `last_epoch` what the unit has without it."""
 
@@ -56,7 +61,7 @@ class Records:
     ) -> PlacementRecord:
         """The record of a group with a decision. `record` is the one it has, maybe under another id, and `members` its objects."""
         before = {entry.name: entry for entry in record.clusters} if record else {}
-        if record is not None and not self._snapshot.tells_of(record, group):
+        if record is not None and not _is_between(decision) and not self._snapshot.tells_of(record, group):
             before = {}
         now = self._snapshot.now
         decided = record is None or decision.before != decision.after or decision.phase is not None

@@ -375,6 +375,26 @@ def test_a_job_between_two_clusters_whose_new_one_drains_looks_for_another() -> 
     assert story.files() == ["clusters/c/workloads/jobs/train/train.yaml"]
 
 
+def test_a_job_that_becomes_another_between_two_clusters_is_still_awaited_to_be_gone() -> None:
+    """What was there is what is to be gone; what comes instead begins where it arrives."""
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    pod = "{restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}"
+    job = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: train}}\nspec: {{template: {{spec: {pod}}}}}\n"
+    story.source["workloads/jobs/train.yaml"] = job
+    story.run()
+    assert story.run().steps == ()
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a")
+        story.run()
+    assert story.files() == ["clusters/b/workloads/jobs/train/train.yaml"]
+    assert b"kind: Job" in story.deployment.read(story.files()[0])
+    assert states(story, JOB) == {"b": "Placed"}
+    assert story.run().steps == ()
+
+
 def test_a_job_that_is_removed_between_two_clusters_leaves_nothing_behind() -> None:
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"))
     story.source |= cluster("a", state="Draining")
