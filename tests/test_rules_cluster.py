@@ -15,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from kubernetes.client import V1Container, V1PodSpec
 
 from gitplacer import rules, workloads
 from gitplacer.documents import Document, parse
@@ -1024,11 +1025,49 @@ def test_no_metadata_breaks_a_rule(junk: Any) -> None:
         ("workerGroupSpecs: [{numOfHost: 4}]", "numOfHosts"),
         ("autoscalerOptions: {idleTimeout: 60}", "idleTimeoutSeconds"),
         ("headGroupSpec: {template: {spec: {containers: [{resources: {request: {cpu: 1}}}]}}}", "requests"),
+        ("headGroupSpec: {template: {spec: {toleration: []}}}", "tolerations"),
+        ("workerGroupSpecs: [{template: {spec: {containers: [{resource: {}}]}}}]", "resources"),
+        ("workerGroupSpecs: [{template: {spec: {initContainers: [{name: a, image: i, commands: []}]}}}]", "command"),
     ],
 )
 def test_a_field_that_no_ray_kind_has_is_named_with_the_one_that_is_meant(change: str, hint: str, kind: str) -> None:
     [problem] = (p for p in found(nested(kind, cluster(change))) if p.code == "UnknownRayField")
     assert (problem.severity, problem.hint) == (Severity.WARNING, f'did you mean "{hint}"?')
+
+
+WORKER = "workerGroupSpecs: [{{template: {{spec: {0}}}}}]"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (
+            WORKER.format("{containers: [{nodeSelector: {a: b}}]}"),
+            "it is a field of the pod: write it beside containers",
+        ),
+        (WORKER.format("{volumeMounts: []}"), "it is a field of a container"),
+        ("workerGroupSpecs: [{template: {tolerations: []}}]", "write it in the spec of the template"),
+        ("workerGroupSpecs: [{tolerations: []}]", "it is a field of the pod: write it in template.spec"),
+        ("headGroupSpec: {nodeSelector: {a: b}}", "it is a field of the pod: write it in template.spec"),
+        ("tolerations: []", "it is a field of pods: write it in template.spec of the head and of each group"),
+        ("spec: {rayVersion: 2.9.0}", "what is in it stands here, without a spec around it"),
+    ],
+)
+def test_a_field_in_the_wrong_place_is_told_where_it_belongs(change: str, hint: str, kind: str) -> None:
+    [problem] = (p for p in found(nested(kind, cluster(change))) if p.code == "UnknownRayField")
+    assert (problem.severity, problem.hint) == (Severity.WARNING, hint)
+
+
+def test_every_field_that_kubernetes_has_of_pods_and_containers_is_known() -> None:
+    """Held against the models of the Kubernetes client, which are made of the API's own description."""
+    value = nested("RayCluster", cluster())
+    spec = value["spec"]["headGroupSpec"]["template"]["spec"]
+    [container] = spec["containers"]
+    spec |= dict.fromkeys(set(V1PodSpec.attribute_map.values()) - spec.keys())
+    container |= dict.fromkeys(set(V1Container.attribute_map.values()) - container.keys())
+    assert {"tolerations", "initContainers"} <= spec.keys() and "volumeMounts" in container
+    assert "UnknownRayField" not in codes(value)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,27 @@ from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.workloads import rayfields
 
 _RESOURCES = ("claims", "limits", "requests")
+_TEMPLATE = ("metadata", "spec")
+_POD = frozenset(
+    {
+        "activeDeadlineSeconds", "affinity", "automountServiceAccountToken", "containers", "dnsConfig", "dnsPolicy", "enableServiceLinks",
+        "ephemeralContainers", "evictionResponders", "hostAliases", "hostIPC", "hostNetwork", "hostPID", "hostUsers", "hostname", "hostnameOverride",
+        "imagePullSecrets", "initContainers", "nodeName", "nodeSelector", "os", "overhead", "preemptionPolicy", "priority",
+        "priorityClassName", "readinessGates", "resourceClaims", "resources", "restartPolicy", "runtimeClassName", "schedulerName",
+        "schedulingGates", "schedulingGroup", "securityContext", "serviceAccount", "serviceAccountName", "setHostnameAsFQDN",
+        "shareProcessNamespace", "subdomain", "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes",
+        "workloadRef",
+    }
+)  # fmt: skip
+"""The fields of a pod's spec, from those of Kubernetes 1.20 to those of 1.37."""
+_CONTAINER = frozenset(
+    {
+        "args", "command", "env", "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "name", "ports", "readinessProbe",
+        "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "securityContext", "startupProbe", "stdin", "stdinOnce",
+        "terminationMessagePath", "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir",
+    }
+)  # fmt: skip
+"""Those of a container."""
 _OLD_HEAD = frozenset({"replicas"})
 """In v1alpha1 a head once had replicas, always 1. They are dropped too, and nothing is lost with them."""
 
@@ -28,7 +49,7 @@ _OF_A_JOB = (
 
 
 def unknown_fields(manifest: RayManifest) -> None:
-    """Of the specs and their parts that have fields of their own, and of what containers ask for."""
+    """Of the specs and their parts that have fields of their own, of pods and containers, and of what containers ask for."""
     if not manifest.v1 and manifest.root.text("apiVersion") != "ray.io/v1alpha1":
         return
     if manifest.kind == "RayService":
@@ -45,8 +66,18 @@ def unknown_fields(manifest: RayManifest) -> None:
     for group in manifest.groups:
         _tell_unknown(group, rayfields.GROUP)
     for part in (manifest.head, *manifest.groups):
-        for container in part.mapping("template").mapping("spec").items("containers"):
-            _tell_unknown(container.mapping("resources"), _RESOURCES)
+        _pod_template(part.mapping("template"))
+    if manifest.job is not None and manifest.job.has("submitterPodTemplate"):
+        _pod_template(manifest.job.mapping("submitterPodTemplate"))
+
+
+def _pod_template(template: Cursor) -> None:
+    _tell_unknown(template, _TEMPLATE)
+    spec = template.mapping("spec")
+    _tell_unknown(spec, _POD)
+    for container in (*spec.items("initContainers"), *spec.items("containers")):
+        _tell_unknown(container, _CONTAINER)
+        _tell_unknown(container.mapping("resources"), _RESOURCES)
 
 
 def _tell_unknown(owner: Cursor, known: Collection[str], of_time: str = "") -> None:
@@ -55,7 +86,30 @@ def _tell_unknown(owner: Cursor, known: Collection[str], of_time: str = "") -> N
         if key not in known:
             message = f"KubeRay 1.7 knows no field {key} here, and the API server would drop it"
             hint = of_time if str(key).casefold().startswith("ttl") else ""
+            hint = hint or _elsewhere(owner, key, known)
             tell(owner, "UnknownRayField", message, hint or nearest(str(key), known), key=key)
+
+
+def _elsewhere(owner: Cursor, key: str, known: Collection[str]) -> str:
+    """What to do about a field that stands one level too high or too low; '' where it does not."""
+    below = owner.value[key]
+    if key == "spec" and isinstance(below, dict) and any(inner in known for inner in below):
+        return "what is in it stands here, without a spec around it"
+    if known is _POD:
+        return "it is a field of a container" if key in _CONTAINER else ""
+    if key not in _POD:
+        return ""
+    if known is _CONTAINER:
+        return "it is a field of the pod: write it beside containers"
+    if known is _TEMPLATE:
+        return "write it in the spec of the template"
+    if "template" in known:
+        return "it is a field of the pod: write it in template.spec"
+    return (
+        "it is a field of pods: write it in template.spec of the head and of each group"
+        if "headGroupSpec" in known
+        else ""
+    )
 
 
 RULES: tuple[Rule, ...] = (unknown_fields,)
