@@ -251,6 +251,25 @@ runtimeEnvYAML: "pip: [torch"
 runtimeEnvYAML: torch
 => InvalidRuntimeEnv: runtimeEnvYAML: torch
 
+runtimeEnvYAML: "env_vars: {DEBUG: '1', HOME: /root}"
+
+runtimeEnvYAML: "env_vars: {}"
+
+runtimeEnvYAML: "env_vars:"
+
+# Ray refuses variables that are no texts
+runtimeEnvYAML: "env_vars: {DEBUG: 1}"
+=> InvalidRuntimeEnv: runtimeEnvYAML: 'env_vars: {DEBUG: 1}'
+
+runtimeEnvYAML: "env_vars: {DEBUG: yes}"
+=> InvalidRuntimeEnv: runtimeEnvYAML: 'env_vars: {DEBUG: yes}'
+
+runtimeEnvYAML: "env_vars: {DEBUG: }"
+=> InvalidRuntimeEnv: runtimeEnvYAML: 'env_vars: {DEBUG: }'
+
+runtimeEnvYAML: "env_vars: [{name: DEBUG, value: a}]"
+=> InvalidRuntimeEnv: runtimeEnvYAML: 'env_vars: [{name: DEBUG, value: a}]'
+
 runtimeEnvYAML: "[torch]"
 => InvalidRuntimeEnv: runtimeEnvYAML: '[torch]'
 

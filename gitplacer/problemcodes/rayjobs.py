@@ -30,10 +30,11 @@ CODES: Mapping[str, Code] = {
         "Remove what the message names, or use another `submissionMode`.",
     ),
     "InvalidRuntimeEnv": Code(
-        "The runtime environment of a job is not a YAML mapping",
-        "`runtimeEnvYAML` is a text, and what is in it is read by KubeRay only: the manifest around it is valid YAML all the "
-        "same. KubeRay refuses the job.",
-        "Write it as a block, `runtimeEnvYAML: |`, with its keys indented below.",
+        "The runtime environment of a job cannot be read",
+        "`runtimeEnvYAML` is a text, and what is in it is read by KubeRay and Ray only: the manifest around it is valid YAML all the "
+        "same. KubeRay refuses the job if it is no YAML mapping. Ray refuses it, once the whole Ray cluster runs, if `env_vars` has values that are "
+        "not texts, such as `DEBUG: 1`, or is written as a list, as containers have it.",
+        "Write it as a block, `runtimeEnvYAML: |`, with its keys indented below, and the values of `env_vars` in quotes.",
     ),
     "NoEntrypoint": Code(
         "A job has no command",

@@ -12,9 +12,11 @@ neither `rayClusterSpec` nor a name in `clusterSelector` cannot be sized, which 
 from __future__ import annotations
 
 from gitplacer.documents import Cursor
+from gitplacer.plaintext import few
 from gitplacer.rules.embedded import mapping_in_text
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 
+_ENV = "runtimeEnvYAML"
 _LEAST = (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0))
 
 
@@ -86,9 +88,27 @@ def deadlines_and_retries(manifest: RayManifest) -> None:
 
 
 def runtime_env(manifest: RayManifest) -> None:
-    """`runtimeEnvYAML` is a text that KubeRay reads as a YAML mapping. Source: UnmarshalRuntimeEnvYAML."""
-    if manifest.job is not None:
-        mapping_in_text(manifest.job, "runtimeEnvYAML", "InvalidRuntimeEnv", "pip: [torch]")
+    """
+    `runtimeEnvYAML` is a text that KubeRay reads as a YAML mapping, and its variables are texts: Ray refuses a job with others when it is
+    submitted. Source: UnmarshalRuntimeEnvYAML; parse_and_validate_env_vars in Ray's _private/runtime_env/validation.py.
+    """
+    if manifest.job is None:
+        return
+    variables = mapping_in_text(manifest.job, _ENV, "InvalidRuntimeEnv", "pip: [torch]").get("env_vars")
+    if not variables:
+        return
+    if not isinstance(variables, dict):
+        message, hint = (
+            "env_vars is not a mapping, and Ray refuses the job",
+            "write the name of each with its value: NAME: value",
+        )
+        tell(manifest.job, "InvalidRuntimeEnv", message, hint, key=_ENV)
+        return
+    # Not quoted: it may be a password of digits.
+    others = [name for name, value in variables.items() if not isinstance(value, str)]
+    if others:
+        message = f"{few(others)} in env_vars {'is' if len(others) == 1 else 'are'} not text, and Ray refuses the job"
+        tell(manifest.job, "InvalidRuntimeEnv", message, "put the value in quotes", key=_ENV)
 
 
 def entrypoint(manifest: RayManifest) -> None:
