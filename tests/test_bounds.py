@@ -244,6 +244,7 @@ def test_what_no_api_server_takes_is_refused_where_it_stands(file: str, code: st
         ("monitoring.googleapis.com/v1", "PodMonitoring", True),
         ("networking.gke.io/v1", "GCPBackendPolicy", True),
         ("traefik.containo.us/v1alpha1", "IngressRoute", True),
+        ("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", True),
         ("cloud.google.com/v1", "ComputeClass", False),
         ("monitoring.googleapis.com/v1", "ClusterPodMonitoring", False),
         ("karpenter.sh/v1", "NodePool", False),

@@ -61,6 +61,7 @@ _NAMESPACED = {
     "cloud.google.com": {"BackendConfig"},
     "elbv2.k8s.aws": {"TargetGroupBinding"},
     "external-secrets.io": {"ExternalSecret", "PushSecret", "SecretStore"},
+    "gateway.envoyproxy.io": {"BackendTrafficPolicy", "ClientTrafficPolicy", "EnvoyExtensionPolicy", "SecurityPolicy"},
     "gateway.networking.k8s.io": {
         "BackendTLSPolicy", "GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute", "UDPRoute",
     },
