@@ -238,6 +238,27 @@ def test_what_no_api_server_takes_is_refused_where_it_stands(file: str, code: st
 
 
 @pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"v.yaml": "image: {tag: x}\n"}, [("workloads/ns/v.yaml", "InvalidObject")]),
+        ({"v.yaml": "kind: Pod\n"}, [("workloads/ns/v.yaml", "InvalidObject")] * 2),
+        (
+            {"c/Chart.yaml": "name: c\n", "c/templates/a.yaml": "a: {{ b }}\n", "c/templates/b.yaml": "- a\n"},
+            [("workloads/ns/c", "NotRendered")],
+        ),
+        (
+            {"k/kustomization.yaml": "resources: [x.yaml]\n", "k/x.yaml": "a:\n\tb\n", "y.yaml": "- a\n"},
+            [("workloads/ns/k", "NotRendered"), ("workloads/ns/y.yaml", "NotAMapping")],
+        ),
+    ],
+)
+def test_what_is_no_manifest_is_one_problem(files: dict[str, str], told: list[tuple[str, str]]) -> None:
+    story = small_fleet()
+    story.source |= {f"workloads/ns/{path}": text for path, text in files.items()}
+    assert [(p.location.file, p.code) for p in story.run().problems] == told
+
+
+@pytest.mark.parametrize(
     ("api_version", "kind", "taken"),
     [
         ("route.openshift.io/v1", "Route", True),

@@ -12,6 +12,8 @@ from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.apigroups import groups_of, is_cluster_scoped, is_known_namespaced, like
 
 RAY_GROUP = "ray.io"
+_KUSTOMIZE = "kustomize.config.k8s.io"
+"""Of what is no object of any cluster, and lies beside those that it is about."""
 AS_A_LIST = "write its items one by one, or as a List: apiVersion: v1 and kind: List, and both in each item"
 """What to do about a list of one kind, such as a ConfigMapList."""
 
@@ -20,7 +22,7 @@ def is_known(group: str, kind: str) -> bool:
     """Whether a kind is Ray's, Kubernetes' own, or one of those that are often beside them."""
     if group == RAY_GROUP:
         return kind in RAY_KINDS
-    return is_known_namespaced(group, kind) or is_cluster_scoped(group, kind)
+    return group == _KUSTOMIZE or is_known_namespaced(group, kind) or is_cluster_scoped(group, kind)
 
 
 def likely(group: str, kind: str) -> str:

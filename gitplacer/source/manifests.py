@@ -42,7 +42,8 @@ WORKLOADS = "workloads"
 SENTINEL = "gitplacer.yaml"
 """The file of a unit's sentinel, in a deployment repo."""
 
-_ADD = "add it; if this is no manifest, move the file out of the workload paths, or exclude it in the Fleet"
+_NO_MANIFEST = "if this is no manifest, move the file out of the workload paths, or exclude it in the Fleet"
+_ADD = f"add it; {_NO_MANIFEST}"
 _SENTINELS = ("gitplacer-platform", "gitplacer-workloads")
 _NOTHING_SAID = Scopes()
 """Its kinds are all known, and another one is told as such."""
@@ -118,6 +119,9 @@ def read_manifest(
         hint = "move it out of the workload paths"
         return [document.problem("OwnKindInWorkloads", f"{one(str(kind))} does not count here", hint, path=("kind",))]
     metadata, group = document.parsed.metadata, api_group(str(version))
+    if not version and not kind:
+        message = "this is no Kubernetes object: it has neither apiVersion nor kind"
+        return [document.problem("InvalidObject", message, f"add them; {_NO_MANIFEST}", path=("kind",))]
     problems = list(_formless(document, unit, group))
     if problems or not isinstance(metadata, dict):
         return _of_a_list(document, str(kind)) or problems

@@ -257,12 +257,15 @@ def _shares(reading: Reading, tree: Tree, land: Territory, tenancy: Tenancy) -> 
 
 
 def _worth_telling(problems: Iterable[Problem], land: Territory, torn: Mapping[str, bytes]) -> Iterator[Problem]:
-    """Problems of files that are ours: other YAML in the repo may be as it likes."""
+    """
+    Problems of files that are ours: other YAML in the repo may be as it likes. So may what is input of Kustomize or Helm, of which its
+    directory is told.
+    """
     for problem in problems:
         path = problem.location.file
         if path.startswith(land.capacity):
             continue
-        if land.unit(path) or (path in torn and torn_kinds(torn[path])):
+        if (land.unit(path) and not land.unrendered(path)) or (path in torn and torn_kinds(torn[path])):
             yield problem
 
 
