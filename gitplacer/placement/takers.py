@@ -312,7 +312,9 @@ class Takers:
         entry = self._pass.entry(group_id, name)
         if entry is None:
             return False
-        return self._pass.books[name].shown.shows(group_id) or speaks_of(self._pass.snapshot.capacity[name], entry, WORKLOADS)
+        return self._pass.books[name].shown.shows(group_id) or speaks_of(
+            self._pass.snapshot.capacity[name], entry, WORKLOADS
+        )
 
     def _left(self, group_id: str, name: str, pods: Sequence[tuple[Role, PodSet]]) -> list[int]:
         """Of each of some sets of pods how many the snapshot shows neither on a node nor waiting for one."""

@@ -46,7 +46,7 @@ def _counts(spec: Cursor, containers: int, shape: PodShape) -> Iterator[tuple[st
     yield "containers", "containers", containers, MAX_CONTAINERS
     yield "containers", "resources", len(shape.requests), MAX_RESOURCES
     yield "containers", "ports of its node", len(shape.ports), MAX_PORTS
-    yield "volumes", "volumes", len(spec.value.get("volumes") or ()) if spec.has("volumes") else 0, MAX_VOLUMES
+    yield "volumes", "volumes", len(spec.items("volumes")) if spec.has("volumes") else 0, MAX_VOLUMES
     yield "nodeSelector", "labels in nodeSelector", len(shape.node_selector), MAX_CONSTRAINTS
     yield "tolerations", "tolerations", len(shape.tolerations), MAX_CONSTRAINTS
     yield "topologySpreadConstraints", "spread constraints", len(shape.spread), MAX_CONSTRAINTS
