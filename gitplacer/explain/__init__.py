@@ -39,6 +39,7 @@ from gitplacer.explain.plan import (
     standing,
     summary,
 )
+from gitplacer.explain.release import release_text
 from gitplacer.explain.remedies import amendment_text, found_how, nothing_found, remedy_line, way_text
 from gitplacer.explain.view import NoSuchGroup, PlanView
 from gitplacer.explain.words import (
@@ -83,6 +84,7 @@ __all__ = [
     "problem_lines",
     "problems_of",
     "refused_approvals",
+    "release_text",
     "remedy_line",
     "rfc3339",
     "said_of_snapshots",

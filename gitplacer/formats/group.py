@@ -25,6 +25,7 @@ from gitplacer.explain import (
     place,
     problem_lines,
     problems_of,
+    release_text,
     rfc3339,
     sentence,
     shares,
@@ -71,6 +72,8 @@ def explain_group(
         lines += ["", "Clusters", *_verdict_lines(decision, view, closeups)]
     if remedy is not None:
         lines += ["", *_remedy_lines(remedy)]
+    elif release := release_text(decision, view):
+        lines += ["", "What would let it go on", f"  {release}"]
     problems = problems_of(decision, view)
     if problems:
         lines += ["", "Problems", *(f"  {line}" for p in problems for line in problem_lines(p))]
