@@ -113,6 +113,15 @@ def test_an_edit_of_a_group_whose_leaving_is_held_is_told_as_one() -> None:
     assert downtime(stopped.view.plan.decisions[0], stopped.view) is Downtime.ENDS
 
 
+def test_what_has_no_pods_is_not_waited_for_in_the_status() -> None:
+    classes = {
+        "platform/base/high.yaml": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7\n"
+    }
+    lines = status_text(two("{}", classes, rayservice("prod", "api")).run().view).splitlines()
+    assert "  _cluster/base  a  has no pods" in [line.rstrip() for line in lines]
+    assert any(line.startswith("  prod/api") and line.endswith("not reported yet") for line in lines)
+
+
 # surge
 
 

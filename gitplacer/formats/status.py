@@ -136,10 +136,12 @@ def _placed_lines(decisions: list[Decision], view: PlanView) -> Iterator[str]:
     rows: list[tuple[str, ...]] = []
     below: list[list[str]] = []
     for decision in decisions:
+        group = view.group(decision)
+        unseen = "has no pods" if group is not None and not group.sized else "not reported yet"
         for cluster in decision.before:
             running = _running(cluster, decision, view)
             ready = "ready" if running and running.ready else "not ready"
-            told = f"{running.phase}, {ready}" if running else "not reported yet"
+            told = f"{running.phase}, {ready}" if running else unseen
             state = _state(decision, cluster, view)
             said = _WAKING if state == "Waking" else f"{_ON_THE_WAY.get(state, '')}{told}"
             rows.append((printable(decision.group), cluster, said))
