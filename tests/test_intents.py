@@ -429,6 +429,25 @@ def test_an_object_that_would_be_refused_is_not_written(fleet: Fleet, shell: She
     assert (head(fleet), done.out) == (before, "")
 
 
+def test_a_job_on_a_ray_cluster_that_is_not_its_own_keeps_no_other_from_being_suspended(
+    fleet: Fleet, shell: Shell
+) -> None:
+    job = (
+        "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: features}\n"
+        "spec: {entrypoint: python f.py, clusterSelector: {ray.io/cluster: pool}}\n"
+    )
+    pool = (
+        "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: pool}\nspec:\n  headGroupSpec:\n    rayStartParams: {}\n"
+        "    template: {spec: {containers: [{name: c, image: ray, resources: {limits: {cpu: 1, memory: 2Gi}}}]}}\n"
+    )
+    fleet.commit(member("features", job) | member("pool", pool))
+    done = shell("suspend", "apps/*")
+    assert done.code == 0, done.err
+    assert "RayJob apps/features cannot be suspended: it is refused beside clusterSelector" in done.out + done.err
+    assert "  suspend: true\n" in (fleet.source / "workloads/apps/pool.yaml").read_text()
+    assert "suspend" not in (fleet.source / "workloads/apps/features.yaml").read_text()
+
+
 def test_a_declared_kind_is_suspended_by_the_field_its_declaration_names(fleet: Fleet, shell: Shell) -> None:
     jobset = (
         "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n"

@@ -113,6 +113,9 @@ def _switched(snapshot: Snapshot, group: Group, item: SourceObject, *, suspend: 
     if (at(item.document.value, switch.path) == switch.on) is suspend:
         why = "is suspended already" if suspend else "is not suspended"
         return Told(group.id, item.identity, Outcome.ALREADY, why)
+    if suspend and switch.unless and at(item.document.value, switch.unless):
+        why = f"cannot be suspended: it is refused beside {switch.unless[-1]}"
+        return Told(group.id, item.identity, Outcome.NO_SWITCH, why)
     edit = _edit(item, switch, suspend)
     try:
         facts = _facts_after(snapshot, item, edit)

@@ -257,11 +257,15 @@ class ObjectFacts:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The field by which objects of a kind are suspended: its value then, and when they run (None: the field is removed)."""
+    """
+    The field by which objects of a kind are suspended: its value then, and when they run (None: the field is removed). An object that has
+    the field `unless`, if one is named, cannot be suspended.
+    """
 
     path: Path
     on: str | bool
     off: str | bool | None
+    unless: Path = ()
 
 
 SUSPEND = Switch(("spec", "suspend"), on=True, off=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
@@ -28,4 +29,7 @@ def scales(value: Mapping[str, Any]) -> tuple[Scale, ...]:
     return rayspec.cluster_scales(value, ("spec", "rayClusterSpec"))
 
 
-KIND = Kind(rayspec.API_GROUP, "RayJob", rayspec.VERSIONS, read, pod_templates, scales, SUSPEND)
+_SUSPEND = replace(SUSPEND, unless=("spec", "clusterSelector"))
+"""KubeRay refuses to suspend a job that runs on a Ray cluster which is not its own."""
+
+KIND = Kind(rayspec.API_GROUP, "RayJob", rayspec.VERSIONS, read, pod_templates, scales, _SUSPEND)
