@@ -51,6 +51,8 @@ def record(group: str, *clusters: str, waits: bool = False, reason: str = "Fits"
         (Promised("Place", ("a", "b")), record("n/g", "b", "a"), Fate.AS_PLANNED),
         (Promised("Place", ("a", "b")), record("n/g", "a", waits=True), Fate.DIFFERS),
         (Promised("Wait", ()), record("n/g", waits=True), Fate.WAITS),
+        (Promised("Wait", ("b",)), record("n/g", "b:Waking", waits=True), Fate.WAITS),
+        (Promised("Keep", ("a", "b")), record("n/g", "a", "b:Waking", waits=True), Fate.AS_PLANNED),
         (Promised("Wait", ()), record("n/g", "a"), Fate.FOUND_ROOM),
         (Promised("Wait", ()), None, Fate.DIFFERS),
         (Promised("Remove", ()), None, Fate.AS_PLANNED),

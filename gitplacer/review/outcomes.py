@@ -169,8 +169,7 @@ def became(
 
 def _outcome(name: str, planned: Promised, record: PlacementRecord | None) -> GroupOutcome:
     now = clusters_with_files(record)
-    waits = record is not None and not record.clusters and record.waiting_since is not None
-    if waits:
+    if record is not None and record.waiting_since is not None and all(e.state == "Waking" for e in record.clusters):
         fate = Fate.WAITS
     elif planned.action == Action.WAIT and now:
         fate = Fate.FOUND_ROOM
