@@ -28,7 +28,7 @@ NOT_RUN: Mapping[str, str] = {
     "has a gap that the reader fills": r"…|<[a-z ]+>|\"\$[A-Z_]+\"|OLD-COMMIT",
     "installs something": r"pip install",
     "tests or measures this project, for long": r"\bpython -m (tests|benchmarks)|\.venv/bin/pytest",
-    "is tried by tests/test_pasting.py": r"^grep -rhA1 .* shards ",
+    "is tried by tests/test_pasting.py": r"^grep -rhA2 .* shards ",
 }
 """Why a block of `sh` is not run, and how one is known to be of that sort."""
 
@@ -93,13 +93,14 @@ def test_the_commands_of_the_example_fleet(
         assert ran.code == 0, (line, ran.err)
 
 
-def test_the_command_that_finds_a_cluster_in_two_fleets(tmp_path: Path) -> None:
+@pytest.mark.parametrize("metadata", ["metadata: {{name: {}}}", "metadata:\n  name: {}"], ids=["flow", "block"])
+def test_the_command_that_finds_a_cluster_in_two_fleets(metadata: str, tmp_path: Path) -> None:
     (block,) = [block for block in fenced("docs/sharding.md", "sh") if " shards " in block and "grep" in block]
-    cluster = "apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\nmetadata: {{name: {}}}\n"
     page = "".join(
-        f"<!-- file: shards/{fleet}/clusters/{name}.yaml -->\n```yaml\n{cluster.format(name)}```\n"
+        f"<!-- file: shards/{fleet}/clusters/{name}.yaml -->\n```yaml\n"
+        f"apiVersion: gitplacer.dev/v1alpha1\nkind: Cluster\n{metadata.format(name)}\n```\n"
         for fleet, name in (("research", "a"), ("research", "b"), ("serving", "b"), ("serving", "c"))
     )
     (tmp_path / "session").mkdir()
     told = sessions.refreshed(f"{page}```console\n$ {block}```\n", tmp_path / "session", tmp_path)
-    assert told.endswith("uniq -d\nmetadata: {name: b}\n```\n")
+    assert told.endswith("uniq -d\nname: b\n```\n")
