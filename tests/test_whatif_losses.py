@@ -13,7 +13,7 @@ from gitplacer.tree import Changes
 from gitplacer.whatif import LoseCluster, RaiseReplicas, RemoveFiles, Supposition, Together
 from gitplacer.whatif.ground import Ground, suppose
 from gitplacer.whatif.losses import Losses, supposition
-from tests.stories import ANYWHERE, FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, FLEET, Story, cluster, deployment, outcome, policy, rayjob, rayservice, snapshot
 
 
 def ground(story: Story) -> Ground:
@@ -133,6 +133,17 @@ def test_who_waits_anyway_is_counted_and_not_told() -> None:
     found = by_both(story, "a")
     assert [*told(found)] == ["web/shop"]
     assert found.waiting == 1
+
+
+def test_what_was_due_to_a_lost_cluster_goes_to_another() -> None:
+    """The one replica of a divided group waits for a, which has no room for it."""
+    story = three(
+        policy("anywhere", "select: {}\nplacement: {type: Divide}"), deployment("web", "shop", "requests: {cpu: 2}")
+    )
+    story.capacity |= snapshot("a", "n1 1 1Gi")
+    assert outcome(story.run()) == {"web/shop": "Wait  NoClusterFits"}
+    assert told(by_both(story, "a")) == {"web/shop": "Placed →b Fits"}
+    assert told(by_both(story, "b")) == {}
 
 
 def test_who_is_placed_or_removed_by_a_supposition_does_not_wait_anyway() -> None:

@@ -23,6 +23,7 @@ from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Action, Decision
 from gitplacer.model.fates import Supposed
 from gitplacer.placement.books import Books
+from gitplacer.placement.division import divides
 from gitplacer.placement.reopened import books_empty
 from gitplacer.placement.ties import ties
 from gitplacer.snapshot import Snapshot
@@ -120,9 +121,11 @@ class Losses:
         )
 
     def _only_waits(self, group: Group, decision: Decision | None) -> bool:
-        """Whether a group has nothing, keeps nothing for itself, and no rule about others goes by its pods."""
+        """Whether a group has nothing, keeps nothing for itself, no rule about others goes by its pods, and a cluster fewer gives it nothing."""
         if decision is None or decision.action is not Action.WAIT or decision.after or decision.before:
             return False
+        if divides(group):
+            return False  # what is due to a cluster that is lost is due to others
         record = self.ground.snapshot.predecessor(group)
         if record is not None and (
             record.id != group.id or record.clusters or record.moves or record.claim is not None
