@@ -16,6 +16,7 @@ A short form runs with the suite. For more:
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections import Counter
@@ -23,17 +24,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
+from typing import ClassVar
 
 import pytest
 
 from gitplacer.hydrate import Hydration
 from gitplacer.problems import Rejected, Severity
 from tests.seeds import Lived, live_all
-from tests.stories import Story, cluster, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import FLEET, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 SHORT, CHUNK = 60, 10  # seeds in the suite, seeds in a test
 PASSES = 12
 """More than any of these fleets needs when nothing changes."""
+HAPPENINGS = (
+    *("look", "look", "snapshot", "silence", "cluster", "state", "gone", "app", "app", "no app"),
+    *("policy", "tenants", "fleet", "approval", "approval"),
+)
 TRIGGER = ("Automatic", "Manual", "Never")
 NAMESPACES = ("a", "b")
 
@@ -44,11 +50,13 @@ def mapping(**fields: object) -> str:
 
 
 class Draws(Random):
-    """What is drawn for the files of a fleet."""
+    """What is drawn for the files of a fleet. The less `wild`, the fewer say more than they have to."""
+
+    wild = 1.0
 
     def one(self, chance: float, *some: object) -> object | None:
         """One of some, or nothing."""
-        return self.choice(some) if self.random() < chance else None
+        return self.choice(some) if self.random() < chance * self.wild else None
 
     def cluster(self, name: str) -> dict[str, str]:
         spec = {
@@ -60,7 +68,7 @@ class Draws(Random):
                 0.1, *(f"[{{key: t, effect: {e}}}]" for e in ("NoSchedule", "NoExecute", "PreferNoSchedule"))
             ),
             "limits": self.one(0.2, "{total: {cpu: 4}}", "{total: {cpu: 100}}"),
-            "autoscaler": self._autoscaler() if self.random() < 0.4 else None,
+            "autoscaler": self._autoscaler() if self.random() < 0.4 * self.wild else None,
             "mesh": self.one(0.4, "m"),
             "profile": mapping(
                 kuberay=self.one(0.2, '{version: "1.2"}', '{version: "1.6"}'),
@@ -106,7 +114,7 @@ class Draws(Random):
         )
         more_of_it = {
             "coarse": self.one(0.2, "true"),
-            "applied": self.one(0.4, "EVERYTHING"),
+            "applied": self.one(0.4, *["EVERYTHING"] * 5, "{workloads: 7}"),
             "resourceQuotas": self.one(0.3, f"[{{namespace: {self.choice(NAMESPACES)}, name: q, hard: {hard}}}]"),
             "nodeGroups": self.one(0.3, f"[{group}]"),
         }
@@ -170,6 +178,31 @@ class Draws(Random):
         }
         return policy(namespace, "\n".join(f"{key}: {value}" for key, value in spec.items() if value is not None))
 
+    def fleet(self) -> dict[str, str]:
+        exceed = self.choice(("Throttle", "Hold", "Allow"))
+        guard = mapping(max=self.randint(0, 2), exceed=exceed)
+        spec = mapping(
+            lostAfter=self.one(0.5, "2m", "30m"),
+            guards=self.one(0.3, *(f"{{{name}: {guard}}}" for name in ("relocations", "evacuations", "removals"))),
+        )
+        return {"fleet.yaml": FLEET.replace("spec: {}", f"spec: {spec}")}
+
+    def approval(self, story: Story, clusters: Sequence[str]) -> dict[str, str]:
+        """Consent, for no plan or, where that was asked for, mostly for the one that there is."""
+        said = re.search(r"write `plan: (sha256:[0-9a-f]{64})`", str(story.plan(with_candidates=False).problems))
+        action = self.choice(("Move", "Return", "Remove", "Exceed"))
+        spec = mapping(
+            groups=f"['{self.choice(('a/*', 'b/*', '*/*', 'a/w1', 'b/w2'))}']",
+            action=action,
+            to=self.choice(clusters) if action == "Move" and self.random() < 0.7 else None,
+            expires=f"{story.now + timedelta(hours=self.choice((0, 2))):%Y-%m-%dT%H:%M:%SZ}",
+        )
+        asked = story.source.get("approvals/ok.yaml")
+        if asked is not None and said is not None:
+            return {"approvals/ok.yaml": re.sub(r"(, plan: .*)?}\n$", f", plan: '{said[1]}'}}\n", asked)}
+        head = "apiVersion: gitplacer.dev/v1alpha1\nkind: Approval\nmetadata: {name: ok}\n"
+        return {"approvals/ok.yaml": f"{head}spec: {spec}\n"}
+
     def tenants(self) -> dict[str, str]:
         found = {}
         for name in NAMESPACES:
@@ -197,7 +230,8 @@ class Draws(Random):
                 )
                 return {f"workloads/{namespace}/{name}.yaml": text}
             case kind:
-                pod = f"{{containers: [{{name: c, image: x, resources: {{requests: {{cpu: {cpu}}}}}}}]}}"
+                named = self.one(0.3, ", envFrom: [{configMapRef: {name: settings}}]") or ""
+                pod = f"{{containers: [{{name: c, image: x, resources: {{requests: {{cpu: {cpu}}}}}{named}}}]}}"
                 update = self.one(0.5, "{type: Recreate}", "{rollingUpdate: {maxSurge: 50%, maxUnavailable: 0}}")
                 more = {
                     "replicas": None if kind == "DaemonSet" else self.randint(0, 5),
@@ -217,12 +251,19 @@ class Life(Lived):
 
     def live(self) -> Life:
         try:
-            self._live(Draws(self.seed))
+            self._live(self._draws())
         except Rejected:
             self.counts["refused"] += 1
         except Exception:
             self.wrong.append(f"seed {self.seed}: {traceback.format_exc()}")
         return self
+
+    wildness: ClassVar = (0.4, 1.0)
+
+    def _draws(self) -> Draws:
+        draws = Draws(self.seed)
+        draws.wild = draws.choice(self.wildness)
+        return draws
 
     def _live(self, draws: Draws) -> None:
         clusters = [f"c{number}" for number in range(draws.randint(1, 4))]
@@ -233,6 +274,7 @@ class Life(Lived):
         for name in clusters:
             story.capacity |= draws.snapshot(name, story) if draws.random() < 0.8 else {}
         for _ in range(draws.randint(2, 6)):
+            self._look(draws, story)
             self._pass(story)
             self._happen(draws, story, clusters)
         for _ in range(PASSES):
@@ -240,12 +282,17 @@ class Life(Lived):
                 break
         else:
             self.wrong.append(f"seed {self.seed}: after {PASSES} passes there is something left to be done")
+        self._rest(draws, story)
+
+    def _look(self, draws: Draws, story: Story) -> None:
+        """Look at a fleet before a pass is made of it."""
+
+    def _rest(self, draws: Draws, story: Story) -> None:
+        """Look at a fleet in which nothing is left to be done."""
 
     def _happen(self, draws: Draws, story: Story, clusters: Sequence[str]) -> None:
         name, namespace = draws.choice(clusters), draws.choice(NAMESPACES)
-        match draws.choice(
-            ("look", "look", "snapshot", "silence", "cluster", "gone", "app", "app", "no app", "policy", "tenants")
-        ):
+        match draws.choice(HAPPENINGS):
             case "look":
                 story.look_again()
             case "snapshot":
@@ -254,6 +301,11 @@ class Life(Lived):
                 story.capacity.pop(f"{name}.yaml", None)
             case "cluster":
                 story.source |= draws.cluster(name)
+            case "state" if f"clusters/{name}.yaml" in story.source:
+                text = re.sub(r"  state: .*\n", "", story.source[f"clusters/{name}.yaml"])
+                story.source[f"clusters/{name}.yaml"] = (
+                    f"{text}  state: {draws.choice(('Active', 'Draining', 'Lost'))}\n"
+                )
             case "gone":
                 story.source.pop(f"clusters/{name}.yaml", None)
             case "app":
@@ -265,6 +317,10 @@ class Life(Lived):
                 story.source |= draws.policy(namespace, clusters)
             case "tenants":
                 story.source |= draws.tenants()
+            case "fleet":
+                story.source |= draws.fleet()
+            case "approval":
+                story.source |= draws.approval(story, clusters)
         story.now += timedelta(minutes=draws.choice((0, 0, 1, 5, 40)))
 
     def _pass(self, story: Story) -> Hydration:
