@@ -46,7 +46,7 @@ def first_cells(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 @pytest.mark.slow
 def test_the_benchmark_prints_and_keeps_a_row_for_each_sort_of_work(tmp_path: Path) -> None:
-    size = ["--gangs", "6", "--clusters", "2", "--nodes", "80", "--runs", "2"]
+    size = ["--gangs", "6", "--clusters", "2", "--nodes", "80", "--runs", "1"]
     file = tmp_path / "now.json"
     done = command("benchmarks", *size, "--json", str(file))
     assert first_cells(done) == ["work", *(title for title, _ in ROWS.values())]
@@ -54,7 +54,7 @@ def test_the_benchmark_prints_and_keeps_a_row_for_each_sort_of_work(tmp_path: Pa
     [point] = results.read(file)
     assert point.size == fleets.Size(6, 2, 80)
     assert 3 <= point.rows["planning"].more["placed"][0] <= 6
-    assert all(point.rows[row].more["commits"][run] >= 1 for row in ("lost", "lost-watched") for run in (0, 1))
+    assert all(point.rows[row].more["commits"][0] >= 1 for row in ("lost", "lost-watched"))
     assert 20 < point.rows["cold"].mib[0] < 1000
 
 

@@ -215,7 +215,7 @@ AGENT = (
 
 def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
     counts: Counter[str] = Counter()
-    for seed in range(70):
+    for seed in range(36):
         lot = Random(seed)
         rest = at_rest(seed, lot)
         for number in range(4 if rest is not None else 0):
@@ -236,14 +236,14 @@ def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
             counts["where somebody has waited long"] += seed % 3 == 2
             counts.update(f"{d.action}" for d in whole.view.plan.decisions)
             counts["several leave"] += sum(d.action is Action.RELOCATE for d in whole.view.plan.decisions) > 1
-    assert counts["beside"] >= 180, counts
-    assert counts["beside others"] >= 80, counts
+    assert counts["beside"] >= 100, counts
+    assert counts["beside others"] >= 50, counts
     assert counts["whole"] <= counts["beside"] / 5, counts
-    assert counts["new"] >= 60 and counts["read"] >= 80, counts
-    assert counts["where somebody has waited long"] >= 40, counts
-    assert counts["something happens"] >= 70 and counts["several leave"] >= 4, counts
-    assert min(counts[action] for action in ("Relocate", "Place", "Wait", "Hold")) >= 20, counts
-    assert counts["Update"] >= 5, counts
+    assert counts["new"] >= 40 and counts["read"] >= 40, counts
+    assert counts["where somebody has waited long"] >= 25, counts
+    assert counts["something happens"] >= 45 and counts["several leave"] >= 2, counts
+    assert min(counts[action] for action in ("Relocate", "Place", "Wait", "Hold")) >= 12, counts
+    assert counts["Update"] >= 3, counts
 
 
 # who is read, and who is not

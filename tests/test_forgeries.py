@@ -275,7 +275,7 @@ def forged(world: World, liar: str, said: Mapping[str, Any]) -> dict[str, bytes]
 
 # A history that fails is only shrunk when asked to be thorough: that takes minutes.
 @settings(
-    max_examples=1000 if THOROUGH else 25, phases=[phase for phase in Phase if THOROUGH or phase is not Phase.shrink]
+    max_examples=1000 if THOROUGH else 16, phases=[phase for phase in Phase if THOROUGH or phase is not Phase.shrink]
 )
 @given(history=histories(), which=st.integers(0, 5), said=forgeries())
 def test_any_lie_leaves_alone_what_is_elsewhere_and_starts_no_job_twice(

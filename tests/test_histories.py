@@ -20,7 +20,7 @@ from tests.histories import Begun, Guard, History, Order, misplaced
 from tests.seeds import live_all
 from tests.world import Cluster, Luck
 
-SHORT, CHUNK = 24, 2  # seeds in the suite, seeds in a test
+SHORT, CHUNK = 18, 2  # seeds in the suite, seeds in a test
 
 
 @pytest.mark.parametrize("start", range(0, SHORT, CHUNK))

@@ -266,7 +266,7 @@ def test_of_a_change_that_is_not_read_a_small_part_tells_what_the_whole_does() -
 
 def test_a_part_tells_what_the_whole_does() -> None:
     counts: Counter[str] = Counter()
-    for seed, lot, rest in fleets_at_rest(140):
+    for seed, lot, rest in fleets_at_rest(64):
         counts["running"] += seed % 2
         counts["at rest"] += 1
         paths = [path for path in rest.story.source if path.startswith("workloads/")]
@@ -291,10 +291,10 @@ def test_a_part_tells_what_the_whole_does() -> None:
             rest = then or rest
     assert counts["in part"] >= 60, counts
     assert counts["published"] >= 50, counts
-    assert counts["running"] >= 40, counts
+    assert counts["running"] >= 25, counts
     assert counts["waiting beside"] >= 20, counts
     assert counts["published beside"] >= 15, counts
-    assert counts["beside others"] >= 40, counts
+    assert counts["beside others"] >= 25, counts
 
 
 def bounded(story: Story, lot: Random) -> Story:

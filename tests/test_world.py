@@ -54,7 +54,7 @@ from tests.world import (
     Seen,
 )
 
-SHORT, CHUNK = 36, 6  # seeds in the suite, seeds in a test
+SHORT, CHUNK = 24, 6  # seeds in the suite, seeds in a test
 ZONE = "topology.kubernetes.io/zone"
 TAINT = {"key": GPU, "effect": "NoSchedule"}
 
