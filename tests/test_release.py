@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 import pytest
 
@@ -59,6 +60,41 @@ def test_what_is_said_to_let_a_group_go_lets_it_go(
     assert told(story) == says
     story.source |= done
     assert outcome(story.run())["x/app"].startswith("Relocate ")
+
+
+@pytest.mark.parametrize(
+    ("relocation", "says", "done"),
+    [
+        ("{runningJobs: Restart}",
+         "state: Lost of Cluster a, if nothing runs there any more, lets it leave; then it starts from the beginning elsewhere",
+         {}),
+        ("{}",
+         "relocation.runningJobs: Restart of policy p (policies/p.yaml:1), and state: Lost of Cluster a, if nothing runs there any more, "
+         "let it leave; then it starts from the beginning elsewhere",
+         rule("{runningJobs: Restart}")),
+    ],
+)  # fmt: skip
+def test_what_is_said_to_let_a_job_leave_a_silent_cluster_lets_it(
+    relocation: str, says: str, done: dict[str, str]
+) -> None:
+    silence = {"fleet.yaml": FLEET.replace("spec: {}", "spec: {lostAfter: 1h}")}
+    story = Story.of(
+        cluster("a"),
+        cluster("b"),
+        rule(relocation),
+        rayjob("x", "app"),
+        silence,
+        capacity=snapshot("a", "n1 32 128Gi 4"),
+    )
+    story.run()
+    story.now += timedelta(hours=2)
+    story.capacity |= snapshot("b", "n1 32 128Gi 4", at=story.now)
+    assert outcome(story.run()) == {"x/app": "Hold a MayHaveStarted"}
+    assert told(story) == says
+    story.source |= done
+    assert outcome(story.run()) == {"x/app": "Hold a MayHaveStarted"}
+    story.source |= cluster("a", state="Lost")
+    assert outcome(story.run()) == {"x/app": "Relocate b ClusterLost"}
 
 
 @pytest.mark.parametrize("if_not_fit", ["Relocate", "Proceed"])

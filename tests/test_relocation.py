@@ -7,6 +7,7 @@ Each test is a story of passes with snapshots between them, from files in to com
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from datetime import datetime, timedelta
 
 import pytest
@@ -722,16 +723,27 @@ def test_nobody_is_lost_by_silence_where_nobody_asked_for_that() -> None:
     assert outcome(story.run()) == {SERVICE: "Keep a Kept"}
 
 
-def test_a_job_on_a_silent_cluster_waits_for_proof() -> None:
+def test_a_job_on_a_silent_cluster_stays_there_until_somebody_calls_the_cluster_lost() -> None:
+    story = two("{runningJobs: Restart}", rayjob("jobs", "train"), fleet("{lostAfter: 1h}"))
+    files = story.files()
+    for _ in range(3):
+        later(story, hours=2)
+        seen(story, "b")
+        assert outcome(story.run()) == {JOB: "Hold a MayHaveStarted"}
+        assert story.files() == files
+    heard, lost = deepcopy(story), deepcopy(story)
+    seen(heard, "a", f"name: {JOB}, phase: Running")
+    assert outcome(heard.run()) == {JOB: "Keep a Kept"}
+    lost.source |= cluster("a", state="Lost")
+    assert outcome(lost.run()) == {JOB: "Relocate b ClusterLost"}
+
+
+def test_an_approval_does_not_take_a_job_from_a_silent_cluster() -> None:
     story = two("{runningJobs: Restart}", rayjob("jobs", "train"), fleet("{lostAfter: 1h}"))
     later(story, hours=2)
+    story.source |= approval(JOB, "Move", to="b")
     seen(story, "b")
-    assert outcome(story.run()) == {JOB: "Relocate  ClusterLost"}
-    for _ in range(3):
-        later(story, hours=1)
-        seen(story, "b")
-        story.run()
-    assert story.files() == []
+    assert outcome(story.run()) == {JOB: "Hold a MayHaveStarted"}
 
 
 def test_nothing_new_goes_to_a_cluster_that_comes_back_until_its_leftover_is_gone() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gitplacer.explain.decisions import place
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import with_place
 from gitplacer.grouping import RELOCATION_ANNOTATION
 from gitplacer.model.decision import Action, Decision, Reason
+from gitplacer.relocation.silence import silent_clusters
 
 
 def release_text(decision: Decision, view: PlanView) -> str:
@@ -16,10 +19,10 @@ def release_text(decision: Decision, view: PlanView) -> str:
         return ""
     rule = with_place(f"policy {policy.name}", place(view, "PlacementPolicy", policy.name))
     match decision.finding.code:
-        case Reason.MAY_HAVE_STARTED if policy.spec.relocation.running_jobs == "Never" and not decision.ended:
-            return (
-                f"relocation.runningJobs: Restart of {rule} lets it leave; then it starts from the beginning elsewhere"
-            )
+        case Reason.MAY_HAVE_STARTED if not decision.ended:
+            needed = [f"relocation.runningJobs: Restart of {rule}"] * (policy.spec.relocation.running_jobs == "Never")
+            needed += map(_LOST.format, _silent(decision, view))
+            return _jointly(needed, "it leave; then it starts from the beginning elsewhere")
         case Reason.NEVER_RELOCATED if group.never_relocates:
             return f"take the annotation {RELOCATION_ANNOTATION}: Never away"
         case Reason.NEVER_RELOCATED:
@@ -33,3 +36,17 @@ def release_text(decision: Decision, view: PlanView) -> str:
         case Reason.FOREIGN_CHANGE:
             return "take the change back in the deployment repo, with git revert; what is meant to stay belongs into the source"
     return ""
+
+
+_LOST = "state: Lost of Cluster {}, if nothing runs there any more,"
+
+
+def _jointly(needed: Sequence[str], what: str) -> str:
+    """All that is needed to let something happen; '' where nothing helps."""
+    return f"{', and '.join(needed)} {'let' if len(needed) > 1 else 'lets'} {what}" if needed else ""
+
+
+def _silent(decision: Decision, view: PlanView) -> list[str]:
+    """The clusters of a group that nobody has heard of for long, and nobody calls lost."""
+    silent = silent_clusters(view.snapshot)
+    return [name for name in decision.before if name in silent and view.clusters[name].spec.state != "Lost"]

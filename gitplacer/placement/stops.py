@@ -52,8 +52,13 @@ class Stops:
         return self._pass.tally.reached(group.id, why) is not None and self._consents.to(group, "Exceed") is None
 
     def _may_not_restart(self, group: Group, policy: PlacementPolicy, cluster: str) -> bool:
-        never = policy.spec.relocation.running_jobs == "Never"
-        return never and self._sightings.may_have_started(group, cluster)
+        """
+        Whether what may have started on a cluster stays there. If the cluster is merely silent it does, whatever the policy says: nobody would see
+        that it is gone before the cluster is heard of again, so that it could start nowhere else, and where it runs on it would end for nothing.
+        """
+        quiet = cluster in self._pass.silent and not self._pass.is_gone(cluster)
+        stays = quiet or policy.spec.relocation.running_jobs == "Never"
+        return stays and self._sightings.may_have_started(group, cluster)
 
     def _too_early(self, group: Group, policy: PlacementPolicy, why: Finding) -> Finding | None:
         """What a group waits for before it may move, with the time at which that is over."""
