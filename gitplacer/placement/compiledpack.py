@@ -5,13 +5,14 @@ The innermost of packing in machine code: how many pods of a shape each machine 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from gitplacer.scheduler.machinecode import compiled
 
 _FEW = 16
 
 
-@numba.njit(cache=True)
+@compiled
 def capacity(free, row, mask):
     """As `crowding.capacity`, with how many that are in all, and on how many machines."""
     machines = len(free)
@@ -25,7 +26,7 @@ def capacity(free, row, mask):
     return able, total, taking
 
 
-@numba.njit(cache=True)
+@compiled
 def _fits(free, row, m):
     fits = -1
     for r in range(len(row)):
@@ -38,7 +39,7 @@ def _fits(free, row, m):
     return max(0, fits)
 
 
-@numba.njit(cache=True)
+@compiled
 def _sort(free, row, devices, m, real):
     """Which machines are used first: those that are there, and of these such as have no devices that a pod leaves idle."""
     spoils = False
@@ -47,7 +48,7 @@ def _sort(free, row, devices, m, real):
     return 2 * (m >= real) + spoils
 
 
-@numba.njit(cache=True)
+@compiled
 def fill(free, row, mask, devices, wanted, real, tight):
     """
     As `pack._fill`, with as many on each machine as `free` has room for, which is written to. Returns the machines that are used and how
@@ -57,7 +58,7 @@ def fill(free, row, mask, devices, wanted, real, tight):
     return _filled(free, able, row, devices, wanted, real, tight)
 
 
-@numba.njit(cache=True)
+@compiled
 def _filled(free, able, row, devices, wanted, real, tight):
     """The same where it is known how many each machine takes."""
     # Few pods need few machines of many: these are sought, and not all put in order.
@@ -80,7 +81,7 @@ def _filled(free, able, row, devices, wanted, real, tight):
     return used[:found], counts[:found]
 
 
-@numba.njit(cache=True)
+@compiled
 def _ordered(free, able, row, devices, real, tight):
     """All machines that take a pod, best first."""
     machines = len(free)
@@ -98,7 +99,7 @@ def _ordered(free, able, row, devices, real, tight):
     return order
 
 
-@numba.njit(cache=True)
+@compiled
 def _best(free, able, row, devices, wanted, real, tight):
     """The same of as many machines as so many pods may need."""
     most = max(0, min(len(free), wanted))
@@ -127,7 +128,7 @@ def _best(free, able, row, devices, wanted, real, tight):
     return order[:known]
 
 
-@numba.njit(cache=True)
+@compiled
 def packed(free, rows, masks, counts, devices):
     """
     As `pack.pack` on machines that are there: of each use the set, the machine and how many pods, in order; none where no attempt places all
@@ -165,7 +166,7 @@ def packed(free, rows, masks, counts, devices):
     return np.empty((0, 3), dtype=np.int64)
 
 
-@numba.njit(cache=True)
+@compiled
 def _able(free, rows, masks):
     """How many pods of each set (row) each machine takes; and in all, and on how many machines."""
     sets, machines = len(rows), len(free)
@@ -177,7 +178,7 @@ def _able(free, rows, masks):
     return able, totals, taking
 
 
-@numba.njit(cache=True)
+@compiled
 def _look_again(able, free, rows, masks, some):
     """Write down how many pods of each set some machines take now."""
     for m in some:
@@ -186,7 +187,7 @@ def _look_again(able, free, rows, masks, some):
                 able[k, m] = _fits(free, rows[k], m)
 
 
-@numba.njit(cache=True)
+@compiled
 def _some_equal(scarce):
     """Whether as few machines take one set as take another."""
     for k in range(len(scarce)):
@@ -196,7 +197,7 @@ def _some_equal(scarce):
     return False
 
 
-@numba.njit(cache=True)
+@compiled
 def _shares(free, rows):
     """The largest share that a pod of each set asks for of what is free on all machines together."""
     machines, columns = free.shape
@@ -211,7 +212,7 @@ def _shares(free, rows):
     return share
 
 
-@numba.njit(cache=True)
+@compiled
 def _in_order(scarce, share, scarce_first):
     """Sets by how few machines take them, if that counts, and by how large their pods are; else as they came."""
     order = np.arange(len(scarce))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from gitplacer.scheduler.machinecode import compiled
 
-@numba.njit(cache=True)
+
+@compiled
 def counted(clusters, starts, free, class_of, admits, request, block_of, most, exact, found):
     """
     Add to `found` for each of some clusters the places for a shape, by the block of free devices that is on their node. Unless amounts are so
@@ -24,7 +25,7 @@ def counted(clusters, starts, free, class_of, admits, request, block_of, most, e
                 found[i, block_of[n]] += _fits(free[:, n], asked, request, exact, most)
 
 
-@numba.njit(cache=True)
+@compiled
 def renew(
     rows, clusters, before, after, class_of, admits, request, blocking, exact, most, far, known, counts, totals, asked, open_
 ):  # fmt: skip
@@ -58,7 +59,7 @@ def renew(
     return found
 
 
-@numba.njit(cache=True)
+@compiled
 def take_over(free, machines, start, table, total):
     """
     Write what is free on some machines of a cluster, whose first is at `start`, to the table of all nodes, and what that changes to the `total` of
@@ -79,7 +80,7 @@ def take_over(free, machines, start, table, total):
     return before, after
 
 
-@numba.njit(cache=True)
+@compiled
 def enough(totals, asked, need, open_):
     """Of some clusters close those that have not so much, in all, of everything that is needed; who is closed stays so."""
     columns = np.flatnonzero(need)
@@ -88,14 +89,14 @@ def enough(totals, asked, need, open_):
             open_[i] &= totals[asked[i], r] >= need[r]
 
 
-@numba.njit(cache=True)
+@compiled
 def rule_out(asked, places, count, open_):
     """The same of those that have fewer places."""
     for i in range(len(asked)):
         open_[i] &= places[asked[i]] >= count
 
 
-@numba.njit(cache=True)
+@compiled
 def weigh(
     asked, places, blocked, most, needs_room, anyway, breaking, blocks, least, in_vain, amount, count, open_, spare, broken, hopeless, more
 ):  # fmt: skip
@@ -126,7 +127,7 @@ def weigh(
             more[i] = max(more[i], amount / in_vain[c])
 
 
-@numba.njit(cache=True)
+@compiled
 def rank(
     asked, open_, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices, some
 ):  # fmt: skip
@@ -171,7 +172,7 @@ def rank(
     return keys[:known], best[:ranked], lost[:given_up]
 
 
-@numba.njit(cache=True)
+@compiled
 def first(keys, most):
     """So many rows, by number, that come first when they are put in order by their columns, and then by number."""
     found = np.empty(min(most, len(keys)), dtype=np.int64)
@@ -181,7 +182,7 @@ def first(keys, most):
     return found
 
 
-@numba.njit(cache=True)
+@compiled
 def _put(keys, row, found, known):
     """Put a row among those that were found to come first, if it does; returns how many are known then."""
     if known == len(found):
@@ -196,7 +197,7 @@ def _put(keys, row, found, known):
     return known + 1
 
 
-@numba.njit(cache=True)
+@compiled
 def _before(keys, one, other):
     """Whether a row comes before another that has a smaller number."""
     for k in range(keys.shape[1]):
@@ -205,7 +206,7 @@ def _before(keys, one, other):
     return False
 
 
-@numba.njit(cache=True)
+@compiled
 def _fits(free, columns, request, exact, most):
     """How many pods that ask for some columns a node takes."""
     if exact:
@@ -219,7 +220,7 @@ def _fits(free, columns, request, exact, most):
     return int(max(ratio, 0.0))
 
 
-@numba.njit(cache=True)
+@compiled
 def _block(free, devices, blocks):
     size = 0.0
     for r in devices:

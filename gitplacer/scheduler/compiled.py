@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from gitplacer.scheduler.board import DEVICE_WEIGHT, RESOURCE_SCORES, Board
+from gitplacer.scheduler.machinecode import compiled
 from gitplacer.scheduler.simulation import ALL_NODES, Profile, Run, Ties, looked_at
 from gitplacer.scheduler.site import EXACT
 
@@ -96,7 +97,7 @@ def _ints(rows: Sequence[Sequence[int]]) -> Array:
 _compiled = numba.njit
 
 
-@numba.njit(cache=True)
+@compiled
 def _run(
     start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, whole, looked_at, score, ties, seed, went,
     first_room, first_worth,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from gitplacer.scheduler.crowding import Kept
+from gitplacer.scheduler.machinecode import compiled
 
 _TANGENTS = np.array([0.1, 0.25, 0.5, 0.75, 1.0])
 _SLACK = 1 + 1e-9
@@ -23,7 +23,7 @@ _NODES, _ALL, _FELT, _GIVEN_UP, _LARGEST = range(5)
 _LEAST, _SORTED = range(2)
 
 
-@numba.njit(cache=True)
+@compiled
 def admit(new, admitted, ask, free, rows, asks, totals, most, shared, loss):
     """Write down a class, number `new`, of which a pod asks so much, and that is admitted on some nodes."""
     nodes, columns = free.shape
@@ -51,7 +51,7 @@ def admit(new, admitted, ask, free, rows, asks, totals, most, shared, loss):
         loss[k, new] = min(_loss(ask, asks[k]), most[k])
 
 
-@numba.njit(cache=True)
+@compiled
 def _loss(ask, of):
     found = 0
     for r in range(len(ask)):
@@ -60,13 +60,13 @@ def _loss(ask, of):
     return found
 
 
-@numba.njit(cache=True)
+@compiled
 def _met(number, shared):
     """How many of so many pods are met at so many places."""
     return number if shared == _PLACES else min(number, shared)
 
 
-@numba.njit(cache=True)
+@compiled
 def sure(
     free, rows, asks, totals, most, shared, loss, known, by_resource, usual, average, orders, coming, counts, needed, own, more, lucky
 ):  # fmt: skip
@@ -128,7 +128,7 @@ def sure(
     return True
 
 
-@numba.njit(cache=True)
+@compiled
 def _harm(j, met, classes, number, shared, loss):
     """Of how many pods of each class those of one may lose places, which is written to `met`, and how many of these at most."""
     k, harm = classes[j], 0
@@ -138,7 +138,7 @@ def _harm(j, met, classes, number, shared, loss):
     return harm
 
 
-@numba.njit(cache=True)
+@compiled
 def unsure(
     free, rows, asks, totals, most, shared, loss, known, by_resource, usual, average, orders, coming, counts, needed, own, more, begin
 ):  # fmt: skip
@@ -152,7 +152,7 @@ def unsure(
     return len(own)
 
 
-@numba.njit(cache=True)
+@compiled
 def _stand(free, row, k, asks, kept, classes, met, most):
     """As `_Places.stand` of class k."""
     columns, ask = free.shape[1], asks[k]
@@ -205,13 +205,13 @@ def _stand(free, row, k, asks, kept, classes, met, most):
     return _by_amount(total, own, ask, felt, first, k, kept, others, some, spent) <= most
 
 
-@numba.njit(cache=True)
+@compiled
 def _first(free, n, row, ask, r):
     """What others must take of a resource on a node for the first place there to go."""
     return free[n, r] - int(row[n]) * ask[r] + 1
 
 
-@numba.njit(cache=True)
+@compiled
 def _places(row, free, ask, k, kept):
     """On how many nodes class k has places, how many in all, and of each resource the least that spoils one."""
     keeps = len(kept.counts) > 0
@@ -232,7 +232,7 @@ def _places(row, free, ask, k, kept):
     return nodes, total, least
 
 
-@numba.njit(cache=True)
+@compiled
 def _by_pod(places, total, row, free, ask, felt, k, kept, others, met):
     """As `_Scarce.by_pod`."""
     given_up, most, usual, average = _worth(places, row, free, ask, felt, k, kept)
@@ -249,7 +249,7 @@ def _by_pod(places, total, row, free, ask, felt, k, kept, others, met):
     return given_up + math.floor(lost * _SLACK)
 
 
-@numba.njit(cache=True)
+@compiled
 def _worth(places, row, free, ask, felt, k, kept):
     """As in `_Scarce.of`: how many places are given up, the most on one of the other nodes, and by resource which are usual, and the averages."""
     mask = 0
@@ -287,7 +287,7 @@ def _worth(places, row, free, ask, felt, k, kept):
     return given_up, most, usual, average
 
 
-@numba.njit(cache=True)
+@compiled
 def _by_amount(total, own, ask, felt, first, k, kept, others, met, spent):
     """As `_Scarce.by_amount`."""
     wide, tangents = len(felt), len(_TANGENTS)
@@ -317,7 +317,7 @@ def _by_amount(total, own, ask, felt, first, k, kept, others, met, spent):
     return math.floor(best * _SLACK)
 
 
-@numba.njit(cache=True)
+@compiled
 def _curve(own, ask, first, k, r, kept):
     """As `_Curve.of`: costs, places up to and with each, what they cost in all, and how many costs there are."""
     places = len(own)
@@ -351,7 +351,7 @@ def _curve(own, ask, first, k, r, kept):
     return costs, up_to, spent, found
 
 
-@numba.njit(cache=True)
+@compiled
 def _order(costs, k, r, kept):
     """In which order costs rise, which is always the same for the places of a class by a resource."""
     if len(kept.orders) == 0 or kept.orders.shape[2] == 0:
