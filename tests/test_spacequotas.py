@@ -265,8 +265,15 @@ def why(done: Hydration, group: str) -> str:
     ("Deployment", "", (4, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 4}", "{pods: 4}"), ""),
     ("Deployment", "", (4, FULL), (2, "requests: {cpu: 1500m}, limits: {cpu: 2}"), ("{requests.cpu: 4}", "{requests.cpu: 4}"), ""),
     ("Deployment", "", (4, FULL), (2, "requests: {cpu: 2500m}, limits: {cpu: 3}"), ("{requests.cpu: 4}", "{requests.cpu: 4}"),
-     "the pods take 1 more of requests.cpu, and 0 is left"),
+     "the pods take 2 more of requests.cpu, and 0 is left"),
     ("Deployment", ONE_AT_A_TIME, (2, FULL), (2, "requests: {cpu: 500m}, limits: {cpu: 1}"), ("{pods: 1}", "{pods: 2}"), ""),
+    # at its last step there are all new ones and an old one
+    ("Deployment", "", (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 4500m}", "{requests.cpu: 2}"),
+     "the pods take 3 more of requests.cpu, and 2500m is left"),
+    ("Deployment", "", (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 5}", "{requests.cpu: 2}"), ""),
+    ("Deployment", "", (2, FULL), (2, "requests: {cpu: 1}, limits: {cpu: 2}"), ("{limits.cpu: 4}", "{limits.cpu: 2}"),
+     "the pods take 3 more of limits.cpu, and 2 is left"),
+    ("Deployment", ONE_AT_A_TIME, (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 4500m}", "{requests.cpu: 2}"), ""),
     # larger pods come in the place of those that run
     ("Deployment", AT_ONCE, (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 4}", "{requests.cpu: 2}"), ""),
     ("Deployment", AT_ONCE, (2, FULL), (2, "requests: {cpu: 2}, limits: {cpu: 2}"), ("{requests.cpu: 3}", "{requests.cpu: 2}"),

@@ -12,7 +12,7 @@ from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import PodTerm, Selector, SpreadConstraint, in_namespace, untold
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
-from gitplacer.placement.updating import How, as_it_runs, named_roles, pods_beside
+from gitplacer.placement.updating import How, as_it_runs, named_roles, pods_beside, pods_last
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role
 
 SMALL, LARGE = PodShape(Resources({"cpu": 1000})), PodShape(Resources({"cpu": 2000}))
@@ -70,6 +70,37 @@ def test_a_policy_that_wants_room_for_fewer_asks_for_fewer_beside() -> None:
     new = service(4, 4)
     autoscaling = new.but(roles=tuple(replace(role, shrinks=role.name != "head") for role in new.roles))
     assert dict(named_roles(pods_beside(How.NEW_CLUSTER, running(4), autoscaling, "Minimum"))) == {"head": 1}
+
+
+def deployment(shape: PodShape, *, waits: bool = True, count: int = 3) -> ObjectFacts:
+    return ObjectFacts(roles=(Role("pod", shape, count, count, count, 1, waits=waits),), sized=True)
+
+
+ELSEWHERE = replace(SMALL, node_selector=(("zone", "b"),))
+MORE_MEMORY = PodShape(Resources({"cpu": 500, "memory": 1}))
+
+
+@pytest.mark.parametrize(
+    ("how", "ran", "new", "last"),
+    [
+        (How.ROLLING, SMALL, deployment(LARGE), [("pod", 1, SMALL)]),
+        (How.ROLLING, SMALL, deployment(MORE_MEMORY), [("pod", 1, SMALL)]),
+        (How.ROLLING, SMALL, deployment(ELSEWHERE), [("pod", 1, SMALL)]),
+        # some may be missing, so that no old one is left when the last new one comes
+        (How.ROLLING, SMALL, deployment(LARGE, waits=False), []),
+        # as large as they were, or smaller: there is least room at the first step
+        (How.ROLLING, SMALL, deployment(SMALL), None),
+        (How.ROLLING, LARGE, deployment(SMALL), None),
+        (How.ROLLING, SMALL, deployment(LARGE, count=0), None),
+        (How.IN_PLACE, SMALL, deployment(LARGE), None),
+        (How.NEW_CLUSTER, SMALL, deployment(LARGE), None),
+    ],
+)
+def test_which_old_pods_run_yet_when_the_last_of_larger_ones_comes(
+    how: How, ran: PodShape, new: ObjectFacts, last: list[tuple[str, int, PodShape]] | None
+) -> None:
+    found = pods_last(how, (PodSet("pod", 3, ran),), new, "Desired")
+    assert found is None if last is None else found == tuple(PodSet(*one) for one in last)
 
 
 def labelled(facts: ObjectFacts) -> ObjectFacts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -610,6 +611,144 @@ def test_what_a_rolling_update_to_fewer_pods_gives_back_is_kept_until_it_is_done
         shows(2, 2)
         done = story.run()
     assert outcome(done)["x/small"] == "Place a Fits"
+
+
+MAY_MISS_ONE = "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"
+ALMOST_A_FOURTH = "strategy: {rollingUpdate: {maxUnavailable: 24%}}"
+
+
+@pytest.mark.parametrize(("more", "replicas", "cpu", "nodes", "on", "code"), [
+    # a single old one beside all new ones: 2 + 3 + 3, and not 2 + 2 + 3
+    ("", (2, 2), 3, "n1 7", "n1 n1", "Update a UpgradeDoesNotFit"),
+    ("", (2, 2), 3, "n1 8", "n1 n1", "Update a Updated"),
+    (ONE_MORE, (3, 3), 4, "n1 13", "n1 n1 n1", "Update a UpgradeDoesNotFit"),
+    (ONE_MORE, (3, 3), 4, "n1 14", "n1 n1 n1", "Update a Updated"),
+    ("", (1, 1), 3, "n1 5", "n1", "Update a Updated"),  # the first step is the last one
+    (TWO_MORE, (3, 3), 3, "n1 11", "n1 n1 n1", "Update a UpgradeDoesNotFit"),  # 2 + 2 + 2 + 3 + 3
+    (TWO_MORE, (3, 3), 3, "n1 12", "n1 n1 n1", "Update a Updated"),
+    (TWO_MORE, (4, 4), 4, "n1 17", "n1 n1 n1 n1", "Update a UpgradeDoesNotFit"),  # one new one more is enough to go on
+    (TWO_MORE, (4, 4), 4, "n1 18", "n1 n1 n1 n1", "Update a Updated"),
+    # with more pods, or fewer, it is those that are to be
+    (ONE_MORE, (2, 3), 3, "n1 10", "n1 n1", "Update a UpgradeDoesNotFit"),
+    (ONE_MORE, (2, 3), 3, "n1 11", "n1 n1", "Update a Updated"),
+    (ONE_MORE, (3, 2), 4, "n1 10", "n1 n1 n1", "Update a Updated"),
+    # smaller ones, or as large ones, need no more than the first step
+    ("", (2, 2), 2, "n1 6", "n1 n1", "Update a Updated"),
+    ("", (2, 2), 1, "n1 5", "n1 n1", "Update a Updated"),
+    # where one may be missing all old ones are gone before the last new one comes; Kubernetes rounds it down
+    (MAY_MISS_ONE, (2, 2), 3, "n1 6", "n1 n1", "Update a Updated"),
+    ("", (4, 4), 3, "n1 12", "n1 n1 n1 n1", "Update a Updated"),
+    (ALMOST_A_FOURTH, (4, 4), 3, "n1 13", "n1 n1 n1 n1", "Update a UpgradeDoesNotFit"),
+    (ALMOST_A_FOURTH, (4, 4), 3, "n1 14", "n1 n1 n1 n1", "Update a Updated"),
+    # nobody knows which old one goes last: from the small node it leaves nothing that a new one can use
+    ("", (2, 2), 3, "n1 2 | n2 3 | n3 3", "n1 n2", "Update a UpgradeTight"),
+    ("", (2, 2), 3, "n1 4 | n2 3 | n3 3", "n1 n1", "Update a Updated"),
+    ("", (2, 2), 3, "n1 2 | n2 3 | n3 3", "", "Update a UpgradeTight"),
+    ("", (3, 3), 3, "n1 4 | n2 4 | n3 4 | n4 3", "n1 n2 n3", "Update a Updated"),
+    ("", (3, 3), 3, "n1 4 | n2 4 | n3 4", "n1 n2 n3", "Update a UpgradeDoesNotFit"),
+    # one on a node that takes no such pods any more is in nobody's way
+    ("", (2, 2), 3, "n1 4, unschedulable: true | n2 3 | n3 3", "n1 n1", "Update a Updated"),
+])  # fmt: skip
+def test_the_last_step_of_a_rolling_update_to_larger_pods_needs_room_too(
+    more: str, replicas: tuple[int, int], cpu: int, nodes: str, on: str, code: str
+) -> None:
+    def rows(text: str) -> list[str]:
+        split = (node.partition(", ") for node in text.split(" | "))
+        return [f"{row} 8Gi|{comma}{fields}" for row, comma, fields in split]
+
+    def manifest(number: int, cpu: int) -> str:
+        text = DEPLOYMENT.format(name="web", more=more, image="i", cpu=cpu)
+        return text.replace("replicas: 2", f"replicas: {number}")
+
+    was, is_ = replicas
+    story = Story.of(cluster("a"), governed(), {SERVICE: manifest(was, 2)}, capacity=snapshot("a", "n1 64 64Gi"))
+    assert outcome(story.run()) == {"x/web": "Place a Fits"}
+    pods = "".join(f"{{role: pod, node: {node}, requests: {{cpu: '2'}}}}, " for node in on.split())
+    seen = f"groups: [{{name: x/web, phase: Running, ready: true, pods: [{pods}]}}]\n" if on else ""
+    story.capacity = snapshot("a", *rows(nodes), at=story.now, more=seen)
+    story.source[SERVICE] = manifest(is_, cpu).replace("image: i,", "image: i2,")
+    done = story.run()
+    assert outcome(done) == {"x/web": code}
+    if "DoesNotFit" in code:
+        assert "this edit replaces its pods on a one after another" in said(done, "x/web")
+
+
+def test_a_rolling_update_without_room_for_its_last_step_moves_or_has_machines_added() -> None:
+    for elsewhere, code in (("n1 6 8Gi", "Relocate b UpgradeDoesNotFit"), ("n1 5 8Gi", "Update a UpgradeDoesNotFit")):
+        story = deployed("n1 7 8Gi", elsewhere=elsewhere)
+        story.source[SERVICE] = DEPLOYMENT.format(name="web", more="", image="i", cpu=3)
+        assert outcome(story.run()) == {"x/web": code}
+    scaler = "{type: Luna, nodeTypes: [{name: more, max: 2, allocatable: {cpu: '4', memory: 8Gi}}]}"
+    story = deployed("n1 7 8Gi")
+    story.source |= cluster("a", autoscaler=scaler)
+    story.source[SERVICE] = DEPLOYMENT.format(name="web", more="", image="i", cpu=3)
+    done = story.run()
+    assert outcome(done) == {"x/web": "Update a UpgradeByScaleUp"}
+    assert "with 1 × more added" in said(done, "x/web")
+
+
+def rolls(story: Story, node: str, old: int, new: int, epoch: int, *, ready: bool) -> None:
+    """The next snapshot of a, with so many pods of either size, and what its unit has."""
+    pods = "{role: pod, node: n1, requests: {cpu: '2'}}, " * old + "{role: pod, node: n1, requests: {cpu: '3'}}, " * new
+    there = f"groups: [{{name: x/web, phase: Running, ready: {str(ready).lower()}, pods: [{pods}]}}]\n"
+    story.capacity |= snapshot("a", node, at=story.now, more=f"{there}applied: {{workloads: {epoch}}}\n")
+
+
+@pytest.mark.parametrize(("more", "room"), [("", (2, 2, 2, 2)), (MAY_MISS_ONE, (3, 3, 2, 2))])
+def test_what_a_rolling_update_to_larger_pods_ends_with_is_kept_until_it_is_done(
+    more: str, room: tuple[int, ...]
+) -> None:
+    """Of ten cpu it has four, then seven, then eight, and at last six."""
+    node = "n1 10 8Gi"
+    story = Story.of(
+        cluster("a"), governed(), {SERVICE: DEPLOYMENT.format(name="web", more=more, image="i", cpu=2)},
+        capacity=snapshot("a", node),
+    )  # fmt: skip
+    story.run()
+    rolls(story, node, 2, 0, 1, ready=True)
+
+    def beside(cpu: int) -> str:
+        twin = replace(story, source={**story.source, "workloads/x/more.yaml": one(cpu)})
+        return outcome(twin.plan())["x/more"]
+
+    def one(cpu: int) -> str:
+        return DEPLOYMENT.format(name="more", more="", image="i", cpu=cpu).replace("replicas: 2", "replicas: 1")
+
+    story.source[SERVICE] = DEPLOYMENT.format(name="web", more=more, image="i", cpu=3)
+    assert (beside(room[0]), beside(room[0] + 1)) == ("Place a Fits", "Wait  NoClusterFits")
+    assert outcome(story.run()) == {"x/web": "Update a Updated"}
+    for (old, new), left in zip(((2, 0), (2, 1), (1, 1), (1, 2)), room, strict=True):
+        rolls(story, node, old, new, 2, ready=False)
+        assert (beside(left), beside(left + 1)) == ("Place a Fits", "Wait  NoClusterFits"), (old, new)
+        story.run()
+    for _ in range(2):
+        rolls(story, node, 0, 2, 2, ready=True)
+        story.run()
+    assert (beside(4), beside(5)) == ("Place a Fits", "Wait  NoClusterFits")
+
+
+def test_beside_a_rolling_update_to_larger_pods_those_find_room_who_mind_others() -> None:
+    nodes = ("n1 16 8Gi", "n2 16 8Gi")
+    web = {SERVICE: DEPLOYMENT.format(name="web", more="", image="i", cpu=2)}
+    story = Story.of(cluster("a"), governed(), web, capacity=snapshot("a", *nodes))
+    story.run()
+    story.source[SERVICE] = DEPLOYMENT.format(name="web", more="", image="i", cpu=3)
+    spread = "{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: even}}}"
+    even = DEPLOYMENT.format(name="even", more="", image="i", cpu=1)
+    story.source["workloads/x/even.yaml"] = even.replace(
+        "{containers", f"{{topologySpreadConstraints: [{spread}], containers"
+    )
+    assert outcome(story.run()) == {"x/even": "Place a Fits", "x/web": "Update a Updated"}
+
+
+@pytest.mark.parametrize(("room", "code"), [(15, "Update a UpgradeDoesNotFit"), (16, "Update a Updated")])
+def test_of_two_rolling_updates_to_larger_pods_both_need_room_at_the_end(room: int, code: str) -> None:
+    story = deployed(f"n1 {room} 8Gi")
+    story.source["workloads/x/zap.yaml"] = DEPLOYMENT.format(name="zap", more="", image="i", cpu=2)
+    assert outcome(story.run())["x/zap"] == "Place a Fits"
+    story.source[SERVICE] = DEPLOYMENT.format(name="web", more="", image="i", cpu=3)
+    story.source["workloads/x/zap.yaml"] = DEPLOYMENT.format(name="zap", more="", image="i", cpu=3)
+    assert outcome(story.run()) == {"x/web": "Update a Updated", "x/zap": code}
 
 
 @pytest.mark.parametrize(

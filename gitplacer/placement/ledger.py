@@ -272,8 +272,8 @@ class Ledger:
         now = self._stage.tight(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
         if now is not None:
             return now
-        # Room was kept on the strength of a proof, so it takes a proof to let others in beside it.
-        safe = all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
+        # Room was kept on the strength of a proof, so it takes a proof to let others in beside it, or a trial of those for whom there is none.
+        safe = all(later.is_certain(gang, lucky=lucky, opened=opened) for later in self._later)
         return None if safe else NOT_TRIED
 
     def steps_of_trial(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> int:
@@ -589,6 +589,15 @@ class Ledger:
         """Whether pods may be on each node on which the snapshot shows one of their role of a group, but for its room."""
         nodes = [self.nodes.index[node] for role, _, node in self.shown.of(group_id) if role == pods.role]
         return bool(self.nodes.admits(pods.shape)[nodes].all())
+
+    def nodes_of(self, group_id: str, pods: PodSet) -> tuple[str, ...]:
+        """The nodes on which the snapshot shows pods of a group that are of the role of some and ask the same, sorted."""
+        asked, shown = pods.shape.requests, self.shown.of(group_id)
+        return tuple(sorted({node for role, each, node in shown if role == pods.role and (not each or each == asked)}))
+
+    def admits(self, pods: PodSet, node: str) -> bool:
+        """Whether pods may be on a node, but for its room."""
+        return bool(self.nodes.admits(pods.shape)[self.nodes.index[node]])
 
     def on_each_node(self, gang: Gang) -> Gang:
         """A gang whose pods that run on every node are counted: one for each node that admits them."""

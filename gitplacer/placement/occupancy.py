@@ -176,14 +176,16 @@ class Occupancy:
 
     def _reserved_beside(self, ledger: Ledger, cluster: str, group_ids: Iterable[str]) -> dict[str, Judged]:
         """Take the room of what comes beside those who are placed, in the order in which they came."""
-        found = {}
+        found, ends = {}, dict[str, Gang]()
         for group_id in sorted(group_ids, key=partial(self._arrival, cluster)):
             overlap = self._pass.overlap(group_id, cluster)
             if overlap is None or cluster not in self._pass.recorded.get(group_id, ()):
                 continue
-            alone = partial(self._alone, cluster, group_id, group_ids)
+            alone = partial(self._alone, cluster, group_id, group_ids, ends)
             not_let_in = partial(self.not_let_in, group_id, cluster)
-            judged = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone, not_let_in)
+            judged, end = reserve_beside(self._pass, ledger, group_id, cluster, overlap, alone, not_let_in)
+            if end:
+                ends[group_id] = end
             if judged is not None:
                 found[group_id] = judged
                 # What takes luck has room, and whoever comes is judged by every order in which it may take another. So has what only a quota
@@ -199,12 +201,14 @@ class Occupancy:
             return False
         return not overlap.updates or (group_id, cluster) in self._pass.proceeding
 
-    def _alone(self, cluster: str, group_id: str, group_ids: Iterable[str]) -> Ledger:
-        """A cluster with everybody on it, but without anything of one group."""
+    def _alone(self, cluster: str, group_id: str, group_ids: Iterable[str], ends: Mapping[str, Gang]) -> Ledger:
+        """A cluster with everybody on it, but without anything of one group. Whose update `ends` with more than it begins with has that."""
         shown = {group.name for group in self._snapshot.capacity[cluster].groups}
-        ledger = self._pass.settled(cluster, shown - {group_id}).copy()
+        ledger = self._pass.settled(cluster, shown - {group_id} - ends.keys()).copy()
         for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
-            self._asked(ledger, other, cluster).reserved(ledger)
+            asked = self._asked(ledger, other, cluster)
+            end = ends.get(other)
+            (asked if end is None else Asked(other, asked.holds._replace(gang=end))).reserved(ledger)
         return ledger
 
     def ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:

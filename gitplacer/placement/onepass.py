@@ -357,6 +357,11 @@ class Pass:
         overlap = self.overlap(group_id, name)
         return () if overlap is None else self.rosters.known(group_id, overlap.beside)
 
+    def last(self, group_id: str, name: str) -> Gang | None:
+        """The old pods that run yet when the last of larger ones comes which replace them one after another; None where none do."""
+        overlap = self.overlap(group_id, name)
+        return None if overlap is None or overlap.last is None else self.rosters.known(group_id, overlap.last)
+
     def _on_nodes(self, gang: Gang, name: str) -> Gang:
         if Roster.of(gang).per_node and name in self.books:
             gang = self.books[name].on_each_node(gang)

@@ -28,6 +28,7 @@ from gitplacer.placement.updating import (
     member_update,
     places_left,
     pods_beside,
+    pods_last,
 )
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
@@ -38,7 +39,8 @@ from gitplacer.workloads.facts import ObjectFacts, Reserve
 class Overlap:
     """
     What a group holds on a cluster. `shown`: pods beside may be among those that the snapshot shows. `updates` are the edits of
-    this pass; () for what was merged before. `places` are left to pods beside by some that go first.
+    this pass; () for what was merged before. `places` are left to pods beside by some that go first. `last` are the old pods that run yet when the
+    last of larger new ones comes; None where no larger ones come one after another.
     """
 
     base: Gang
@@ -46,6 +48,7 @@ class Overlap:
     shown: bool
     updates: tuple[MemberUpdate, ...]
     places: Places = ()
+    last: Gang | None = None
 
     @property
     def main(self) -> MemberUpdate | None:
@@ -136,7 +139,7 @@ class Overlaps:
         if not made and not place.entry.updates:
             return None
         running = list(self._running(place))
-        base, beside, places = list[Gang](), list[Gang](), list[tuple[PodShape, int]]()
+        base, beside, places, last = list[Gang](), list[Gang](), list[tuple[PodShape, int]](), list[Gang]()
         for identity, facts in place.facts.items():
             whole = facts.gang_for(place.reserve, with_peak=place.with_peak)
             own = [update for update, _ in running if (update.kind, update.name) == (identity.kind, identity.name)]
@@ -144,10 +147,14 @@ class Overlaps:
                 base.append(made[identity].stays)
                 beside.append(made[identity].beside)
                 places += made[identity].places
+                left = made[identity].last
+                last += [] if left is None else [left]
             elif own:
                 how, old = How(own[0].how), old_pods(own, whole)
                 beside.append(pods_beside(how, old, facts, place.reserve))
                 places += places_left(how, old, facts, place.reserve)
+                left = pods_last(how, old, facts, place.reserve)
+                last += [] if left is None else [left]
             else:
                 base.append(whole)
         base.append(old_pods([update for update, _ in running], place.gang))
@@ -156,7 +163,10 @@ class Overlaps:
         if not running and not any(update.asks for update in updates):
             return None
         shown = not updates and all(seen is Phase.BOTH for _, seen in running)
-        return Overlap(tuple(pods for gang in base for pods in gang), found, shown, updates, tuple(places))
+        # Where room for the surge is kept at all times it is more than an old pod takes.
+        left = () if place.with_peak else tuple(pods for gang in last for pods in gang)
+        whole = tuple(pods for gang in base for pods in gang)
+        return Overlap(whole, found, shown, updates, tuple(places), left if last else None)
 
     def _as_deployed(self, place: _Place) -> Overlap:
         """What a group holds on a cluster that it leaves by and by, whatever was edited meanwhile."""

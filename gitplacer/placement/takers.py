@@ -123,7 +123,7 @@ class Takers:
     def _edited(
         self, group: Group, name: str, edits: Sequence[MemberUpdate]
     ) -> tuple[list[_Lot], list[_Lot], list[_Lot]]:
-        """The pods of a group before its edit, when there are most, and when all is done."""
+        """The pods of a group before its edit, when there are most, and when all is done, or is when the last old one goes."""
         shared, cluster, (reserve, _) = self._pass, self._pass.clusters[name], group.reserves
         record, counts = shared.record(group.id), shared.counts.get((group.id, name), AS_WRITTEN)
         deployed = shared.snapshot.deployed.objects(record, name) if record is not None else {}
@@ -161,6 +161,8 @@ class Takers:
             ]
             done = [*_instead(was[at], come)] if update is not None and _is_anew(update) else [*_grown(was[at], come)]
             afterwards += done
+            if update is not None and update.how is How.ROLLING:
+                afterwards += _last(new, was[at])
             if update is None or update.how is How.IN_PLACE or not update.waits:
                 at_once += done
             elif update.how is How.ROLLING:
@@ -355,6 +357,12 @@ def _beside(update: MemberUpdate, new: ObjectFacts, namespace: str) -> Iterator[
     """The pods that come beside those that run."""
     roles = {role.name: role for role in new.roles}
     return (_Lot(namespace, roles[pods.role], pods.count, pods.count) for pods in update.beside)
+
+
+def _last(new: ObjectFacts, was: Iterable[_Lot]) -> Iterator[_Lot]:
+    """The old pods that run yet when the last of those comes that replace them one after another."""
+    waits = {role.name for role in new.roles if role.waits}
+    return (lot._replace(number=1, unseen=1) for lot in was if lot.number and lot.role.name in waits)
 
 
 def _instead(was: Iterable[_Lot], come: Iterable[_Lot]) -> Iterator[_Lot]:

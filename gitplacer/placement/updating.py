@@ -6,6 +6,12 @@ come beside them (`beside`). An upgraded RayService has two Ray clusters until t
 steps has a share of a second; a Deployment has its surge; whatever else grows has so many pods more. Room is asked for the pods
 beside, with those that run where they are: that the new manifest would fit an empty cluster is no answer.
 
+A Deployment of which no pod may be missing keeps as many available as are to be, so that an old one goes for each new one that is available. It comes
+through k old ones beside n - k new ones, for every k from n to 1, and has to find room for one new one more each time. The first of these steps is what
+is asked for beside those that run. Where new pods are larger there is least room at the last one: a single old pod, whichever it is, beside all new ones
+(`pods_last`). A cluster that takes these in every order takes those of the steps between: of k - 1 old pods that are gone, each leaves room
+for one new one at most. Where some may be missing, all old ones are gone before the last new ones come.
+
 What KubeRay does with an edit is for `workloads/edits` to say. Nothing here looks at a ledger.
 """
 
@@ -71,7 +77,8 @@ class MemberUpdate:
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
     the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are. `queued`: a
-    queue of Kueue is to give it more than before. `places` are those that pods which go first leave to pods beside.
+    queue of Kueue is to give it more than before. `places` are those that pods which go first leave to pods beside. `last` are the old pods that
+    run yet when the last of new ones comes that are larger; None where pods are not replaced one after another by larger ones.
     """
 
     identity: Identity
@@ -86,6 +93,7 @@ class MemberUpdate:
     bounded: bool = False
     queued: bool = False
     places: Places = ()
+    last: Gang | None = None
 
     @property
     def asks(self) -> bool:
@@ -120,12 +128,12 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     if how is How.IN_PLACE:
         return _in_place(edited, asked, stays)
     beside = pods_beside(how, stays, asked.new, asked.reserve)
-    waits = how is not How.ROLLING or _needs_its_surge(edited.after, asked.new)
+    waits = how is not How.ROLLING or any(role.waits for role in asked.new.roles)
     replaces = how is How.ROLLING and _asks_for_more(asked)
     return MemberUpdate(
         edited.member.identity, how, stays, beside, waits, replaces, _where(edited, how, asked), _refused(edited, asked),
         anew=how is How.ROLLING, bounded=_is_bounded(edited, asked), queued=_asks_queue_for_more(asked),
-        places=places_left(how, stays, asked.new, asked.reserve),
+        places=places_left(how, stays, asked.new, asked.reserve), last=pods_last(how, stays, asked.new, asked.reserve),
     )  # fmt: skip
 
 
@@ -212,6 +220,23 @@ def places_left(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Pl
         if gone > 0 and not _goes_by_cluster(pods) and not any(_grows(one.shape, pods.shape) for one in old):
             found.append((pods.shape, gone))
     return tuple(found)
+
+
+def pods_last(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Gang | None:
+    """
+    Of each role of which no pod may be missing one of those that run, if they are replaced one after another by larger ones; () where
+    all are gone before the last new one comes, and None where no larger ones come. Other kinds than a Deployment do not say it.
+    """
+    if how is not How.ROLLING:
+        return None
+    found, larger = [], False
+    waits = {role.name: role.waits for role in new.roles}
+    for pods in new.gang_for(reserve, with_peak=False):
+        old = [one for one in stays if one.role == pods.role and _grows(one.shape, pods.shape)]
+        larger = larger or bool(old)
+        if waits[pods.role]:
+            found += [replace(one, count=1) for one in old[:1]]
+    return tuple(found) if larger else None
 
 
 def as_it_runs(gang: Gang, running: RunningGroup | None) -> Gang:
@@ -302,21 +327,6 @@ def _of_queue(facts: ObjectFacts, reserve: Reserve) -> Resources:
     """What Kueue counts of an object."""
     lots = facts.queued_for(reserve, with_peak=False)
     return sum((requests * number + {PODS: number} for number, requests in lots), NOTHING)
-
-
-def _needs_its_surge(after: Mapping[str, Any], new: ObjectFacts) -> bool:
-    """
-    Whether a rolling update stands still until a pod more has room: it may not take one away first. Kubernetes rounds
-    `maxUnavailable` down; of other kinds than a Deployment nobody says.
-    """
-    if after.get("kind") != "Deployment":
-        return False
-    strategy = at(after, ("spec", "strategy", "rollingUpdate"))
-    written = strategy.get("maxUnavailable", "25%") if isinstance(strategy, Mapping) else "25%"
-    number = sum(role.count for role in new.roles)
-    if isinstance(written, str) and written.removesuffix("%").isdecimal():
-        return number * int(written.removesuffix("%")) // 100 == 0
-    return written == 0
 
 
 def _where(edited: Edited, how: How, asked: Asked) -> str:

@@ -63,6 +63,7 @@ class Role:
     (None: unbounded) as its bounds say, and `surge` more while an update runs.
 
     Something in the cluster may take it down to the minimum (`shrinks`) or up to the maximum (`grows`) by itself.
+    `waits`: while an update runs, none of its pods goes before one that comes is available.
     `slice_size` pods each belong together on one topology domain (the hosts of a TPU slice). `per_node`: there is
     one on each node that admits it, so that `count` is not known before the cluster is. `named` is what its pods name that
     their cluster has to know.
@@ -86,6 +87,7 @@ class Role:
     shrinks: bool = False
     grows: bool = False
     per_node: bool = False
+    waits: bool = False
     named: Named = NO_NAMES
     queued: int | None = None
     queued_requests: Resources | None = None

@@ -42,9 +42,15 @@ def share(owner: Cursor, key: str, default: int | str, number: int) -> int:
     return found or 0
 
 
-def share_of(written: object, number: int) -> int | None:
-    """A number, or a share such as 25% of `number`: rounded up, as Kubernetes does for pods that come on top."""
+def share_of(written: object, number: int, *, up: bool = True) -> int | None:
+    """
+    A number, or a share such as 25% of `number`: rounded `up`, as Kubernetes does for pods that come on top, or down, as for those that may be
+    gone.
+    """
     if isinstance(written, int) and not isinstance(written, bool):
         return max(written, 0)
     match = _PERCENT.fullmatch(written) if isinstance(written, str) else None
-    return None if match is None else -(-number * int(match[1]) // 100)
+    if match is None:
+        return None
+    hundredths = number * int(match[1])
+    return -(-hundredths // 100) if up else hundredths // 100
