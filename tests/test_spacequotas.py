@@ -494,6 +494,12 @@ def set_of(replicas: int, volumes: str, size: str = "10Gi") -> dict[str, str]:
     return thing("StatefulSet", "x", spec, "apps/v1")
 
 
+def service(type_: str) -> dict[str, str]:
+    return thing("Service", "a", f"{{type: {type_}, selector: {{app: x}}, ports: [{{port: 1}}]}}")
+
+
+TEAM_APP = of_team(app("x"), "t")
+IN_GOLD = ", storageClassName: gold"
 BOTH_PORTS = "{type: LoadBalancer, selector: {app: x}, ports: [{port: 1}, {port: 2, nodePort: 30000}]%s}"
 GOLD = "gold.storageclass.storage.k8s.io/"
 GOLDEN = "storageClasses: [{name: gold, default: true}, {name: tin}]\n"
@@ -584,6 +590,22 @@ def test_objects_are_promised_once_until_their_cluster_has_them() -> None:
     (set_of(2, "set"), set_of(1, "set"), "{requests.storage: 1}", "Update a Updated"),
     (set_of(1, "set"), set_of(2, "set"), "{requests.storage: 11Gi}", "Update a Updated"),
     (set_of(2, "set"), set_of(1, "set") | claim("a"), "{requests.storage: 1}", "Update a Outgrown"),  # its claims are kept
+    # a claim that is to be larger, and no other edit beside it
+    (TEAM_APP | claim("a"), claim("a", "15Gi"), "{requests.storage: 4Gi}", "Update a Outgrown"),
+    (TEAM_APP | claim("a"), claim("a", "15Gi"), "{requests.storage: 6Gi}", "Update a Updated"),
+    (TEAM_APP | claim("a"), claim("a") | of_team(app("x", replicas=3), "t"), "{requests.storage: 1}", "Update a Updated"),
+    (TEAM_APP | claim("a"), claim("a", "15Gi") | of_team(app("x", replicas=3), "t"), "{requests.storage: 4Gi}", "Update a Outgrown"),
+    (TEAM_APP | claim("a"), claim("a", "15Gi"), "{persistentvolumeclaims: 1}", "Update a Updated"),
+    (TEAM_APP | claim("a", of=IN_GOLD), claim("a", "15Gi", IN_GOLD), f"{{{GOLD}requests.storage: 4Gi}}", "Update a Outgrown"),
+    (TEAM_APP | claim("a", of=IN_GOLD), claim("a", "15Gi", IN_GOLD), f"{{{GOLD}requests.storage: 6Gi}}", "Update a Updated"),
+    (TEAM_APP | claim("a", of=IN_GOLD), claim("a", "15Gi", IN_GOLD), "{tin.storageclass.storage.k8s.io/requests.storage: 1}", "Update a Updated"),
+    # and one of each pod, of which as many come anew
+    (set_of(2, "pod"), set_of(2, "pod", "15Gi"), "{requests.storage: 9Gi}", "Update a Outgrown"),
+    (set_of(2, "pod"), set_of(2, "pod", "15Gi"), "{requests.storage: 11Gi}", "Update a Updated"),
+    # another object that takes more
+    (TEAM_APP | service("ClusterIP"), service("LoadBalancer"), "{services.loadbalancers: 1}", "Update a Outgrown"),
+    (TEAM_APP | service("ClusterIP"), service("LoadBalancer"), "{services.loadbalancers: 2}", "Update a Updated"),
+    (TEAM_APP | service("LoadBalancer"), service("ClusterIP"), "{services.loadbalancers: 0}", "Update a Updated"),
     # a second Ray cluster with the Service of its head
     (ray("RayService"), ray("RayService", ", rayVersion: 2.9.0"), "{count/rayclusters.ray.io: 2, services: 2}", "Update a UpgradeFits"),
     (ray("RayService"), ray("RayService", ", rayVersion: 2.9.0"), "{count/rayclusters.ray.io: 1}", "Update a UpgradeDoesNotFit"),
@@ -600,6 +622,28 @@ def test_an_edit_takes_no_more_objects_than_its_quota_has_left(
     story = runs(before, quota(hard, used) + seen, rule=TEAM)
     story.source |= after
     assert outcome(story.run())["web/t"] == decided
+
+
+@pytest.mark.parametrize(("update", "used", "decided", "said"), [
+    ("{}", "9Gi", "Update a Outgrown", "there is no room for that: {}; nothing moves for that, so it will not be complete until there is"),
+    ("{ifNotFit: Proceed}", "9Gi", "Update a Outgrown", "there is no room for that: {}; its policy lets the edit go on here, and it will not be complete until there is"),
+    ("{ifNotFit: Hold}", "9Gi", "Hold a UpdateHeld", "there is no room for that: {}; its policy holds the edit back until there is"),
+    ("{ifNotFit: Hold}", "7Gi", "Update a Updated", ""),
+])  # fmt: skip
+def test_a_claim_that_may_not_be_larger_yet_moves_no_app(update: str, used: str, decided: str, said: str) -> None:
+    """Elsewhere it would be made anew, without what is in it."""
+    rule = policy("team", f"select: {{}}\ngroupBy: {{label: team}}\nupdate: {update}")
+    story = runs(TEAM_APP | claim("a", "1Gi"), quota("{requests.storage: 10Gi}", f"{{requests.storage: {used}}}") + shown("t"), rule=rule)  # fmt: skip
+    story.source |= cluster("b") | claim("a", "3Gi")
+    story.capacity |= snapshot("b", ROOMY)
+    done = story.run()
+    assert outcome(done) == {"web/t": decided}
+    written = story.deployment.read("clusters/a/workloads/web/t/persistentvolumeclaim-a.yaml")
+    assert (b"storage: 3Gi" in written) is not decided.startswith("Hold")
+    if said:
+        at = "this edit makes its objects take more on a (workloads/web/persistentvolumeclaim-a.yaml:4)"
+        quota_said = "ResourceQuota rq of namespace web: the objects take 2Gi more of requests.storage, and 1Gi is left"
+        assert finding_text(decisions(done)["web/t"].finding) == f"{at}; {said.format(quota_said)}"
 
 
 CODE = "QuotaNotCounted"

@@ -330,7 +330,8 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
             said = f"this edit replaces its pods on {update.cluster} one after another, with {pods} more until that is done"
         case _:
             other = "other pods" if update.refused or finding.queue is not None else "larger pods"
-            said = f"this edit asks for {f'{pods} more' if pods else other} on {update.cluster}"
+            asks = "makes its objects take more" if update.objects else f"asks for {f'{pods} more' if pods else other}"
+            said = f"this edit {asks} on {update.cluster}"
     said = with_place(said, update.where)
     match finding.code:
         case Reason.UPGRADE_FITS:
@@ -348,6 +349,8 @@ def _edit(finding: Finding, update: UpdateAsks) -> str:
     if finding.code is Reason.UPDATE_HELD:
         return f"{too_little}; its policy holds the edit back until there is"
     left = _LEFT_TO_WAIT.get(update.stays, f"it stays for now, and {_UNTIL_THERE_IS}") if update.stays else ""
+    if update.objects and update.stays == Reason.NEVER_RELOCATED:
+        left = f"nothing moves for that, so {_UNTIL_THERE_IS}"
     stopped = "Kueue may stop all of it until then" if finding.queue is not None else ""
     return "; ".join(part for part in (too_little, left, stopped) if part)
 

@@ -266,7 +266,8 @@ class UpdateAsks:
     """
     What an edit of a group asks for on a cluster where it runs: `pods` of each role beside those that are there. `how` is one of
     `gitplacer.placement.updating.How`; `where` is the edited line. `stays` is the code for why the group does not move, though
-    there is too little room. `refused`: why the API server does not take the pods, in words.
+    there is too little room. `refused`: why the API server does not take the pods, in words. `objects`: it asks for no pods, but for more of
+    what quotas have.
     """
 
     cluster: str
@@ -275,6 +276,7 @@ class UpdateAsks:
     where: str = ""
     stays: str = ""
     refused: str = ""
+    objects: bool = False
 
 
 class Weighed(NamedTuple):

@@ -26,6 +26,7 @@ from gitplacer.placement.updating import (
     MemberUpdate,
     Places,
     member_update,
+    object_update,
     places_left,
     pods_beside,
     pods_last,
@@ -67,6 +68,11 @@ class Overlap:
         """Why the API server does not take the pods that an edit asks for; '' if nothing is known against them."""
         asking = (update for update in self.updates if update.asks)
         return next((update.refused for update in asking if update.refused), "")
+
+    @property
+    def objects(self) -> bool:
+        """Whether an edit makes objects without pods take more of quotas."""
+        return any(update.objects for update in self.updates)
 
     @property
     def replaces(self) -> bool:
@@ -187,10 +193,15 @@ class Overlaps:
         """What the edits of a group come to on a cluster where it is."""
         if place.held or place.frozen:
             return ()
-        edits = [each for each in self._edits(place.group, place.cluster.name) if each.member.facts.sized]
+        name, s = place.cluster.name, self._snapshot
+        quotas = s.profiles[name].quotas
+        edits = [
+            each
+            for each in self._edits(place.group, name)
+            if each.member.facts.sized or each.member.identity.namespace in quotas
+        ]
         if not edits:
             return ()
-        name, s = place.cluster.name, self._snapshot
         deployed = s.deployed.objects(place.record, name)
         running = running_group(s.capacity.get(name), place.group.id)
         found: list[MemberUpdate] = []
@@ -207,7 +218,8 @@ class Overlaps:
                     running=running,
                     queues=(place.queue(identity.namespace, old), place.queue(identity.namespace, new)),
                 )
-                found.append(member_update(each, asked))
+                update = member_update(each, asked) if each.member.facts.sized else object_update(each, asked)
+                found += [update] if update is not None else []
         return tuple(found)
 
     def _place(self, group_id: str, cluster: str) -> _Place | None:

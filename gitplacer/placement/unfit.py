@@ -50,7 +50,7 @@ class Unfit:
             return None
         if group.policy.spec.update.if_not_fit == "Hold":
             return self._held(group, next(iter(unfit.values())))
-        why = self._may_not_move(group)
+        why = self._may_not_move(group, unfit)
         if why is None:
             decision = self._departures.leave(group, group.policy, unfit)
             if decision.action is not Action.HOLD or decision.move is not None:
@@ -111,7 +111,7 @@ class Unfit:
                 continue
             judged = self._judged(group, name)
             short = judged.fit is Fit.SHORT and (overlap.waits or judged.alone)
-            grows = overlap.waits or overlap.replaces or overlap.refused
+            grows = overlap.waits or overlap.replaces or overlap.refused or overlap.objects
             if short or (holds and grows and judged.fit is Fit.UNKNOWN):
                 yield name, _finding(name, overlap, judged)
 
@@ -126,12 +126,17 @@ class Unfit:
         assert self._occupancy.books is not None  # opening the ledgers is what finds out
         return self._occupancy.judged.get((group.id, cluster), _NOT_JUDGED)
 
-    def _may_not_move(self, group: Group) -> Reason | None:
-        """Why a group does not move because of an edit, whatever other clusters have."""
+    def _may_not_move(self, group: Group, unfit: Mapping[str, Finding]) -> Reason | None:
+        """
+        Why a group does not move because of an edit, whatever other clusters have. Where only its objects are to take more it stays: a claim that
+        is to be larger is made anew elsewhere, without what is in it.
+        """
         assert group.policy is not None
         if group.policy.spec.update.if_not_fit == "Proceed":
             return Reason.KEPT
         placement = group.policy.spec.placement
+        if all(why.update is not None and why.update.objects for why in unfit.values()):
+            return Reason.NEVER_RELOCATED
         if group.never_relocates or placement.copies == "All" or placement.type in DIVIDING:
             return Reason.NEVER_RELOCATED
         return None
@@ -163,5 +168,7 @@ def _finding(cluster: str, overlap: Overlap, judged: Judged, stays: str = "") ->
     if judged.fit is Fit.SHORT and how not in OVERLAPPING:
         code = Reason.OUTGROWN
     refused = judged.finding.subject if judged.finding.code in _NOT_LET_IN else ""
-    update = UpdateAsks(cluster=cluster, how=how.value, pods=pods, where=asks.where, stays=stays, refused=refused)
+    update = UpdateAsks(
+        cluster=cluster, how=how.value, pods=pods, where=asks.where, stays=stays, refused=refused, objects=asks.objects
+    )
     return replace(judged.finding, code=code, subject="", update=update)

@@ -31,7 +31,7 @@ from gitplacer.model.workload import Gang, Identity, PodSet, PodShape
 from gitplacer.profiles import ClusterProfile
 from gitplacer.scheduler.objects import PODS
 from gitplacer.source.manifests import SourceObject
-from gitplacer.workloads import Declared, kind_of
+from gitplacer.workloads import Declared, brought, kind_of
 from gitplacer.workloads.edits import is_incremental, upgrade_kind, upgrade_path
 from gitplacer.workloads.facts import ObjectFacts, Reserve, at
 
@@ -78,7 +78,8 @@ class MemberUpdate:
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
     the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are. `queued`: a
     queue of Kueue is to give it more than before. `places` are those that pods which go first leave to pods beside. `last` are the old pods that
-    run yet when the last of new ones comes that are larger; None where pods are not replaced one after another by larger ones.
+    run yet when the last of new ones comes that are larger; None where pods are not replaced one after another by larger ones. `objects`: it has no
+    pods, and quotas there count more of it than before, such as the storage of a claim.
     """
 
     identity: Identity
@@ -94,13 +95,15 @@ class MemberUpdate:
     queued: bool = False
     places: Places = ()
     last: Gang | None = None
+    objects: bool = False
 
     @property
     def asks(self) -> bool:
         """
         Whether it asks for room, or a queue for more, or pods that the API server may not take come in the place of those that run.
         """
-        return bool(self.beside) or self.replaces or self.queued or (self.anew and (bool(self.refused) or self.bounded))
+        asks = bool(self.beside) or self.replaces or self.queued or self.objects
+        return asks or (self.anew and (bool(self.refused) or self.bounded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,18 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
         anew=how is How.ROLLING, bounded=_is_bounded(edited, asked), queued=_asks_queue_for_more(asked),
         places=places_left(how, stays, asked.new, asked.reserve), last=pods_last(how, stays, asked.new, asked.reserve),
     )  # fmt: skip
+
+
+def object_update(edited: Edited, asked: Asked) -> MemberUpdate | None:
+    """What an edit of one object without pods comes to on a cluster; None where no quota counts more of it."""
+    identity, usual = edited.member.identity, asked.profile.usual_class
+    was, now = (brought.itself(identity.api_group, identity.kind, facts, usual) for facts in (asked.old, asked.new))
+    more = {name for name, amount in now.items() if amount > was.get(name, 0)}
+    quotas = (quota for quota in asked.profile.quotas.get(identity.namespace, ()) if not quota.scopes)
+    if all(more.isdisjoint(quota.hard) for quota in quotas):
+        return None
+    where = _where(edited, How.IN_PLACE, asked)
+    return MemberUpdate(identity, How.IN_PLACE, (), (), waits=False, where=where, bounded=True, objects=True)
 
 
 def _refused(edited: Edited, asked: Asked) -> str:
