@@ -26,6 +26,7 @@ from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.placement.overlaps import Overlaps
 from gitplacer.relocation.memory import remembered
 from gitplacer.relocation.moves import recorded
+from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import WORKLOADS
 
@@ -122,13 +123,20 @@ class Records:
     def _moves(
         self, decision: Decision, record: PlacementRecord | None, begins: bool
     ) -> tuple[RecordMoved, ...] | None:
-        """The relocations that are worth remembering, with one that begins, or that is taken back."""
+        """The relocations that are worth remembering, with one that begins, or that is taken back, and with what clusters have that are lost meanwhile."""
         known = record.moves or () if record is not None else ()
         kept = remembered(record, self._snapshot)
         if decision.hold_until is not None and known:  # it was taken back, whatever else became of the group
             aborted = known[-1].model_copy(update={"aborted": True})
             known, kept = (*known[:-1], aborted), (*kept[:-1], aborted)
+        left = {name: self._epoch(name, WORKLOADS) for name in self._lost_meanwhile(decision)}
         if not begins:
+            if left and known:
+                last = known[-1]
+                last = last.model_copy(
+                    update={"epochs": {**(last.epochs or {}), **left}, "lost_at": self._snapshot.now}
+                )
+                known = (*known[:-1], last)
             return known or None
         move = decision.move
         gone = move.sources if move is not None else tuple(sorted(set(decision.before) - set(decision.after)))
@@ -136,9 +144,23 @@ class Records:
         began = RecordMoved(
             at=self._snapshot.now, source=gone, reason=decision.finding.code,
             to=move.targets if move is not None else tuple(sorted(set(decision.after) - set(decision.before))),
-            epochs={name: self._epoch(name, WORKLOADS) for name in gone} if lost else None,
+            epochs=({name: self._epoch(name, WORKLOADS) for name in gone} if lost else {}) | left or None,
         )  # fmt: skip
         return (*kept, began)
+
+    def _lost_meanwhile(self, decision: Decision) -> tuple[str, ...]:
+        """The clusters that a group leaves in the middle of a relocation without being seen to be gone, because they are lost; sorted."""
+        moving = decision.moving
+        if moving is None:
+            return ()
+        left = {*decision.files_before, *moving.sources} - set(decision.after)
+        clusters = self._snapshot.source.own.clusters
+        silent = silent_clusters(self._snapshot) if left else {}
+        return tuple(
+            name
+            for name in sorted(left)
+            if name not in clusters or clusters[name].spec.state == "Lost" or name in silent
+        )
 
     def _approvals(self, decision: Decision, record: PlacementRecord | None) -> tuple[str, ...] | None:
         """The Approvals that were carried out, as long as the source has them."""

@@ -761,6 +761,48 @@ def test_nothing_new_goes_to_a_cluster_that_comes_back_until_its_leftover_is_gon
     assert outcome(story.run())["prod/web"] == "Place a Fits"
 
 
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize(
+    ("strategy", "lost", "now_on"),
+    [
+        ("strategy: Surge", "a", "b"),  # there is nothing to protect any more: the old copy's files go
+        ("strategy: Surge", "b", "a"),  # the new copy is taken back
+        ("strategy: Surge", "a b", "c"),
+        ("runningJobs: Restart", "a", "b"),  # its files went before, and it was not seen to be gone
+        ("runningJobs: Restart", "a b", "c"),
+    ],
+)
+def test_what_runs_on_a_cluster_that_is_lost_in_the_middle_of_a_relocation_is_remembered(
+    strategy: str, lost: str, now_on: str, applied: bool
+) -> None:
+    app, group = (rayservice("prod", "api"), SERVICE) if "Surge" in strategy else (rayjob("jobs", "train"), JOB)
+    story = two(f"{{{strategy}}}", app)
+    story.source |= cluster("a", state="Draining")
+    story.run()
+    later(story, minutes=10)
+    for name in lost.split():
+        story.source |= cluster(name, state="Lost")
+    story.source |= cluster("c", state="Active" if now_on == "c" else "Cordoned")
+    seen(story, "c")
+    story.run()
+    assert states(story, group) == {now_on: "Placed"}
+    assert story.run().steps == ()
+    back = lost.split()[0]
+    story.source |= {path: text for name in "abc" for path, text in cluster(name, state="Cordoned").items()}
+    story.source |= cluster(back) | rayservice("prod", "web")
+
+    def tells(*groups: str, minutes: int, epoch: int | None = None) -> str:
+        later(story, minutes=minutes)
+        seen(story, back, *groups, epoch=epoch)
+        if not applied:
+            story.capacity[f"{back}.yaml"] = re.sub("applied: .*\n", "", story.capacity[f"{back}.yaml"])
+        return outcome(story.run())["prod/web"]
+
+    assert tells(epoch=0, minutes=1) == "Wait  NoEligibleCluster"  # it is back, and has not looked at Git yet
+    assert tells(ready(group), minutes=9) == "Wait  NoEligibleCluster"
+    assert tells(minutes=1) == f"Place {back} Fits"
+
+
 def test_what_a_cluster_may_run_still_is_forgotten_with_its_group_in_the_same_pass() -> None:
     story = two()
     story.source |= cluster("a", state="Lost")

@@ -216,6 +216,8 @@ class RecordMoved(Model):
     epochs: dict[str, int] | None = None
     """Of clusters that were lost: the epoch that they have to reach before anything new goes there, because what was left there
     may run until then."""
+    lost_at: Instant | None = None
+    """The pass in which they were lost, where that was after the one that began it."""
 
 
 class RecordFinished(Model):

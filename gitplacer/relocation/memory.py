@@ -36,7 +36,7 @@ def left_over(record: PlacementRecord, snapshot: Snapshot) -> Iterator[str]:
                 continue
             if (
                 capacity is None
-                or not reaches(capacity, epoch, moved.at, WORKLOADS)
+                or not reaches(capacity, epoch, moved.lost_at or moved.at, WORKLOADS)
                 or running(capacity, record.id) is not None
             ):
                 yield cluster
