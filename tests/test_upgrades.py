@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitplacer.explain import sentence
 from gitplacer.hydrate import Hydration
@@ -671,6 +673,68 @@ def test_the_last_step_of_a_rolling_update_to_larger_pods_needs_room_too(
     assert outcome(done) == {"x/web": code}
     if "DoesNotFit" in code:
         assert "this edit replaces its pods on a one after another" in said(done, "x/web")
+
+
+Counts = tuple[int, ...]
+
+
+def stands_still(room: Counts, old: Counts, new: Counts, most: tuple[int, int, int], sizes: tuple[int, int]) -> bool:
+    """
+    Whether a Deployment's controller may come to a state from which it does not go on, whichever old pods it takes away and wherever new ones land. `old` and
+    `new` count the pods on each node; `most` are how many there are to be, come on top, and may be missing.
+    """
+    wanted, surge, missing = most
+    there, come = sum(old), sum(new)
+    if not there and come == wanted:
+        return False
+    left = [cpu - sizes[0] * o - sizes[1] * n for cpu, o, n in zip(room, old, new, strict=True)]
+    adds = come < wanted and there + come < wanted + surge
+    added = [_with(new, at, 1) for at, cpu in enumerate(left) if cpu >= sizes[1]] if adds else []
+    taken = [_with(old, at, -1) for at, o in enumerate(old) if o] if there + come > wanted - missing else []
+    after = [*((old, each) for each in added), *((each, new) for each in taken)]
+    return not after or any(stands_still(room, *each, most, sizes) for each in after)
+
+
+def _with(counts: Counts, at: int, more: int) -> Counts:
+    return tuple(count + more * (number == at) for number, count in enumerate(counts))
+
+
+@settings(max_examples=100)
+@given(
+    nodes=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=3).filter(
+        lambda nodes: 0 < sum(old for old, _ in nodes) < 4
+    ),
+    most=st.sampled_from([(1, 0), (2, 0), (1, 1)]),
+    sizes=st.tuples(st.integers(1, 3), st.integers(1, 4)),
+)
+def test_a_rolling_update_that_is_promised_room_never_stands_still(
+    nodes: list[tuple[int, int]], most: tuple[int, int], sizes: tuple[int, int]
+) -> None:
+    """And one that finds none, with one pod on top, may. Of each node it is told how many old pods it has, and how much cpu beside."""
+    old, (surge, missing) = tuple(pods for pods, _ in nodes), most
+    count, cpu = sum(old), tuple(sizes[0] * pods + free for pods, free in nodes)
+    more = f"strategy: {{rollingUpdate: {{maxSurge: {surge}, maxUnavailable: {missing}}}}}"
+
+    def manifest(cpu: int, image: str) -> dict[str, str]:
+        text = DEPLOYMENT.format(name="web", more=more, image=image, cpu=cpu)
+        return {SERVICE: text.replace("replicas: 2", f"replicas: {count}")}
+
+    story = Story.of(cluster("a"), governed(), manifest(sizes[0], "i"), capacity=snapshot("a", "n1 64 64Gi"))
+    story.run()
+    shown = "".join(
+        f"{{role: pod, node: n{at}, requests: {{cpu: '{sizes[0]}'}}}}, " * number for at, number in enumerate(old)
+    )
+    story.capacity = snapshot(
+        "a", *(f"n{at} {each} 8Gi" for at, each in enumerate(cpu)), at=story.now,
+        more=f"groups: [{{name: x/web, phase: Running, ready: true, pods: [{shown}]}}]\n",
+    )  # fmt: skip
+    story.source |= manifest(sizes[1], "i2")
+    code = outcome(story.run())["x/web"].split()[-1]
+    still = stands_still(cpu, old, (0,) * len(cpu), (count, surge, missing), sizes)
+    assert code in ("Updated", "UpgradeTight", "UpgradeDoesNotFit", "Outgrown")
+    assert not (still and code == "Updated")
+    if surge == 1 and not still:
+        assert code in ("Updated", "UpgradeTight")
 
 
 def test_a_rolling_update_without_room_for_its_last_step_moves_or_has_machines_added() -> None:
