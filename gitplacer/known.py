@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,11 +11,13 @@ from gitplacer.dispatching import Queues, not_nominated
 from gitplacer.documents import Path
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.workload import Identity
+from gitplacer.policies.allowing import not_liked, not_selected
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
 from gitplacer.profiles import ClusterProfile
-from gitplacer.source.manifests import SourceObject
+from gitplacer.source.manifests import PLATFORM, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.variants import Variants
 from gitplacer.workloads.facts import ObjectFacts
@@ -23,13 +25,23 @@ from gitplacer.workloads.facts import ObjectFacts
 _NAME: Path = ("metadata", "name")
 
 
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Where the platform brings an object by a policy: to clusters that it allows, or is on them already."""
+
+    policy: str
+    clusters: frozenset[str]
+
+
 @dataclass(frozen=True)
 class Known:
-    """The source, the profile of each cluster, and what is left to Kueue."""
+    """The source, the profile of each cluster, what is left to Kueue, the groups by id, and the records of what is deployed."""
 
     source: Source
     profiles: Mapping[str, ClusterProfile]
     queues: Queues
+    groups: Mapping[str, Group]
+    records: Mapping[str, PlacementRecord]
 
     def eligible(self, group: Group) -> tuple[str, ...]:
         """The clusters that a group's policy allows, whatever their state and room, sorted."""
@@ -73,12 +85,30 @@ class Known:
     @cached_property
     def provided(self) -> frozenset[Identity]:
         """Objects of the source, and those that something in a cluster makes of one of them."""
-        made = {
-            Identity(made.api_group, made.kind, item.identity.namespace, made.name)
-            for item in self.source.objects
-            for made in item.facts.provides
-        }
-        return self.source.identities | made
+        return self.source.identities | {made for item in self.source.objects for made in _made_of(item)}
+
+    @cached_property
+    def by_platform(self) -> Mapping[Identity, Brought]:
+        """
+        The objects of which it is known to which clusters they come without regard to who needs them: those of platform groups, and what is
+        made of these. All others travel with who needs them.
+        """
+        found = {}
+        for group in self.groups.values():
+            if group.unit == PLATFORM and group.policy is not None:
+                there = Brought(group.policy.name, self._spread(group, group.policy))
+                found.update({each: there for item in group.members for each in (item.identity, *_made_of(item))})
+        travelling = (item for item in self.source.objects if item.unit != PLATFORM) if found else ()
+        made = {each for item in travelling for each in _made_of(item)}
+        return {identity: there for identity, there in found.items() if identity not in made}
+
+    def _spread(self, group: Group, policy: PlacementPolicy) -> frozenset[str]:
+        """The clusters on which a platform group is, and those to which it comes. Of several to which few copies may come nobody knows yet which get one."""
+        clusters, copies = self.source.own.clusters, policy.spec.placement.copies
+        record = self.records.get(group.id)
+        here = frozenset(entry.name for entry in record.clusters) if record is not None else frozenset()
+        allowed = {n for n, c in clusters.items() if not (not_selected(policy, c) or not_liked(policy, c))}
+        return here | allowed if copies == "All" or copies >= len(here | allowed) else here
 
     @cached_property
     def claims_for_one_pod(self) -> frozenset[tuple[str, str]]:
@@ -106,6 +136,11 @@ class Known:
             if item.facts.sized:
                 found[item.identity.namespace, item.identity.name].append(item)
         return {key: tuple(items) for key, items in found.items()}
+
+
+def _made_of(item: SourceObject) -> Iterator[Identity]:
+    """What something in a cluster makes of an object."""
+    return (Identity(m.api_group, m.kind, item.identity.namespace, m.name) for m in item.facts.provides)
 
 
 Told = tuple[SourceObject, Problem]

@@ -239,7 +239,7 @@ def read_snapshot(
         for name, cluster in read.own.clusters.items()
     }
     problems.extend(_types_not_counted(read, capacities, now))
-    known = Known(read, profiles, queues(grouping.groups.values(), as_heard.values()))
+    known = Known(read, profiles, queues(grouping.groups.values(), as_heard.values()), grouping.groups, as_heard)
     groups = checks.checked(known, grouping.groups, problems)
     lost_models = without_a_model(read, left_states, records)
     if lost_models:

@@ -107,7 +107,50 @@ def test_a_class_of_priority_or_storage_is_looked_for_without_a_namespace() -> N
         "platform/classes/both.yaml": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: urgent}\nvalue: 1\n"
         "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: p\n"
     }
-    assert told(Story.of(*BOTH, ANYWHERE, files, classes, capacity=ROOM), "MissingReference") == []
+    assert told(Story.of(*BOTH, ANYWHERE, EVERYWHERE, files, classes, capacity=ROOM), "MissingReference") == []
+
+
+EVERYWHERE = policy("platform", 'select: {paths: ["platform/**"]}\nprecedence: 9\nplacement: {copies: All}')
+BRINGS = {"platform/config/token.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: x}\n"}
+MAKES = {
+    "platform/config/token.yaml": "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: token, namespace: x}\n"
+    "spec: {encryptedData: {a: b}}\n"
+}
+PLATFORM = 'select: {paths: ["platform/**"]}\nprecedence: 9\n'
+
+
+@pytest.mark.parametrize("brings", [BRINGS, MAKES])
+@pytest.mark.parametrize(
+    ("rule", "app", "said"),
+    [
+        ("placement: {copies: All}", "", []),
+        ("clusters: {names: [a]}", "", ["which policy ops brings to a alone, and b is not known to have it"]),
+        ("clusters: {names: [a]}", "clusters: {names: [a]}", []),  # the app does not go to b
+        ("clusters: {names: [a, b]}\nplacement: {copies: 2}", "", []),
+        ("placement: {type: Ordered, order: [{names: [b]}], copies: All}", "",
+            ["which policy ops brings to b alone, and a is not known to have it"]),
+        # one copy, which is nowhere yet
+        ("", "", ["which policy ops brings to no cluster that is known, and a and b are not known to have it"]),
+    ],
+)  # fmt: skip
+def test_what_the_platform_brings_is_missed_where_its_policy_does_not_bring_it(
+    brings: dict[str, str], rule: str, app: str, said: list[str]
+) -> None:
+    policies = {**policy("ops", f"{PLATFORM}{rule}"), **policy("anywhere", f"select: {{}}\n{app}")}
+    story = Story.of(*BOTH, policies, pod("p", SECRET), brings, capacity=ROOM)
+    messages = [
+        message.removeprefix("Pod x/p needs Secret token, ") for _, _, message in told(story, "MissingReference")
+    ]
+    assert messages == said
+
+
+def test_the_one_copy_of_the_platform_is_known_where_it_is() -> None:
+    story = Story.of(*BOTH, ANYWHERE, policy("ops", PLATFORM), pod("p", SECRET), BRINGS, capacity=ROOM)
+    story.run()
+    [(_, _, message)] = told(story, "MissingReference")
+    assert message.endswith("which policy ops brings to a alone, and b is not known to have it")
+    there = policy("anywhere", "select: {}\nclusters: {names: [a]}")
+    assert told(Story({**story.source, **there}, ROOM, story.deployment), "MissingReference") == []
 
 
 CLASSES = "storageClasses: [{name: fast}]\npriorityClasses: [{name: urgent, value: 1}]\n"

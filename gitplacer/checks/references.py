@@ -1,4 +1,6 @@
-"""References to what nobody brings: the object is not in the source, and no cluster is known to have it."""
+"""
+References to what nobody brings: the object is not in the source, or the platform brings it to other clusters, and no cluster is known to have it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _BROUGHT = frozenset(
     }
 )
 """What every cluster, or every namespace of it, has."""
-_ABSENT = "which is not in the source"
+_ABSENT = ", which "
 
 
 def without_clusters(message: str) -> str:
@@ -55,8 +57,9 @@ def _unmet(known: Known, group: Group, member: SourceObject) -> Iterator[Told]:
 def _is_brought(known: Known, member: SourceObject, reference: Reference) -> bool:
     if (reference.api_group, reference.kind, reference.name) in _BROUGHT:
         return True
-    if _target(member, reference) in known.provided:
-        return True
+    target = _target(member, reference)
+    if target in known.provided:
+        return target not in known.by_platform
     return reference.kind == "Service" and _is_made_by_kuberay(known, member, reference.name)
 
 
@@ -74,14 +77,22 @@ def _target(member: SourceObject, reference: Reference) -> Identity:
 
 def _missing(known: Known, group: Group, member: SourceObject, reference: Reference) -> Iterator[Told]:
     target, eligible = _target(member, reference), known.eligible(group)
-    without = [name for name in eligible if not known.profiles[name].has(target)]
-    if eligible and not without:
+    brought = known.by_platform.get(target)
+    there = brought.clusters if brought is not None else frozenset()
+    without = [name for name in eligible if name not in there and not known.profiles[name].has(target)]
+    if not without and (eligible or brought is not None):
         return
     where = f", and {few(without)} {'is' if len(without) == 1 else 'are'} not known to have it" if without else ""
+    what = "is not in the source" if brought is None else f"policy {brought.policy} brings to {_told(there)}"
+    add = "add it" if brought is None else "let that policy bring it there too (clusters, copies)"
     yield tell(
         member,
         "MissingReference",
-        f"{member.identity} needs {reference.kind} {reference.name}, {_ABSENT}{where}",
-        "add it, or say that the clusters have it: present in the snapshot or in the profile of the Cluster",
+        f"{member.identity} needs {reference.kind} {reference.name}{_ABSENT}{what}{where}",
+        f"{add}, or say that the clusters have it: present in the snapshot or in the profile of the Cluster",
         path=reference.path,
     )
+
+
+def _told(clusters: frozenset[str]) -> str:
+    return f"{few(sorted(clusters))} alone" if clusters else "no cluster that is known"

@@ -164,10 +164,11 @@ CODES: Mapping[str, Code] = {
     ),
     "MissingReference": Code(
         "An object needs another that nobody brings",
-        "What a manifest names (a ConfigMap, a Secret, a claim, a ServiceAccount, a RayCluster …) travels with it when it is in "
-        "the source. This one is not, and a cluster that the group may go to is not known to have it, so its pods would wait "
-        "for it there.",
-        "Add it to the source. If the clusters have it from elsewhere, list it under `present` in their snapshots or in "
+        "What a manifest names (a ConfigMap, a Secret, a claim, a ServiceAccount, a RayCluster …) travels with it when it is among the "
+        "workloads of the source; an object of the platform goes where its own policy brings it. This one is in neither, or is not brought to a cluster "
+        "that the group may go to, and that is not known to have it, so its pods would wait for it there. Where a policy brings fewer copies than "
+        "it allows clusters, only those count that have one already.",
+        "Add it to the source, or let the policy of the platform bring it to all clusters of the group. If the clusters have it from elsewhere, list it under `present` in their snapshots or in "
         "`spec.profile.present` of the Cluster. An optional reference is none of this.",
         severity=Severity.WARNING,
         allowable=True,
