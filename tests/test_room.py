@@ -680,6 +680,31 @@ def test_no_gang_fits_a_cluster_that_takes_nothing_new(tmp_path: Path, capfd: Ca
     assert [(one["state"], one["largest"][0]["now"]) for one in told] == [(state, 0), ("Active", 2)]
 
 
+@pytest.mark.parametrize(
+    ("capacity", "word", "said"),
+    [
+        (snapshot("a", "n1 16 64Gi 2", at=START - timedelta(hours=2)), "Stale", "its snapshot is stale"),
+        ({}, "Missing", "it has no snapshot"),
+        ({"a.yaml": "kind: Nonsense\n"}, "Unusable", "its snapshot cannot be used"),
+    ],
+)
+def test_no_gang_fits_a_cluster_of_which_too_little_is_known_and_a_plan_agrees(
+    tmp_path: Path, capfd: Capture, capacity: dict[str, str], word: str, said: str
+) -> None:
+    story = Story.of(
+        cluster("a", maxAge="15m"), cluster("b"), ANYWHERE, rayservice("ml", "app"), capacity={**capacity, **snapshot("b", "n1 1 4Gi")}
+    )  # fmt: skip
+    repo = make_repo(tmp_path, {**story.source, **{f"capacity/{k}": v for k, v in story.capacity.items()}})
+    asked = ("room", "--like", "ml/app", "--now", NOW)
+    text = run(capfd, *asked, repo).out
+    assert f"\n  not one on 1 cluster\n  a  left out: {said}, so the cluster takes nothing new\n" in text
+    assert ("2 of 2 free" in text) == (word == "Stale") == (f"stranded; {said}" in text)
+    told = json.loads(run(capfd, *asked, "--format", "json", repo).out)
+    jsonschema.Draft202012Validator(room_schema()).validate(told)
+    assert [(one["snapshot"], one["largest"][0]["now"]) for one in told["clusters"]] == [(word, 0), ("Current", 0)]
+    assert "Wait" in run(capfd, "plan", "--now", NOW, repo).out
+
+
 def test_devices_are_in_reach_of_pods_that_the_api_server_lets_onto_their_nodes(tmp_path: Path, capfd: Capture) -> None:
     """On a cluster that adds tolerations for devices, and on one that does not."""
     tainted = "n1 16 64Gi 2 | , taints: [{key: nvidia.com/gpu, value: present}]"

@@ -48,9 +48,10 @@ def command(
     All of it is counted after the plan: with everything in place that is placed now. SOURCE is a directory or an address; a local
     work tree is read as it lies.
     """
+    from dataclasses import replace
     from pathlib import Path
 
-    from gitplacer.accounts import Accounts
+    from gitplacer.accounts import Accounts, freshness
     from gitplacer.cli.looking import looking
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
@@ -64,25 +65,24 @@ def command(
         tried = _tried(view, accounts, like, shapes, tolerate)
         pods = [set_ for one in tried for set_ in (*one.others, one.pods)] if like or shapes else _pods(view)
         profiles, alike = view.snapshot.profiles, list({set_.shape: set_ for set_ in pods}.values())
-        clusters = tuple(
-            ClusterRoom(
-                cluster=name,
-                stranded=stranded(accounts.after[name], [let_in(set_, profiles[name]).shape for set_ in alike]),
-                largest=tuple(
-                    largest(accounts.after[name], one.on(profiles[name]))
-                    if accounts.state(name) == "Active"
-                    else Largest(now=0)
-                    for one in tried
-                ),
-                state=accounts.state(name),
-                queues=accounts.queues(name),
-            )
-            for name in accounts.after.names
-            if view.clusters[name].spec.role == "Workload"
-        )
+        books, clusters = accounts.after, []
+        for name in accounts.names:
+            if view.clusters[name].spec.role == "Workload":
+                asking = [let_in(set_, profiles[name]).shape for set_ in alike]
+                one = ClusterRoom(
+                    cluster=name,
+                    stranded=stranded(books[name], asking) if name in books else (),
+                    largest=(Largest(now=0),) * len(tried),
+                    state=accounts.state(name),
+                    snapshot=str(freshness(view, view.clusters[name])),
+                    queues=accounts.queues(name),
+                )
+                if one.takes_new and name in books:
+                    one = replace(one, largest=tuple(largest(books[name], each.on(profiles[name])) for each in tried))
+                clusters.append(one)
         say("looking for the cheapest machines")
         shopping = shop(looked.inputs, hydration, looked.memo, catalogue=offered, accounts=accounts)
-    room = Room(asked=tuple(map(as_asked, tried)), clusters=clusters, shopping=shopping)
+    room = Room(asked=tuple(map(as_asked, tried)), clusters=tuple(clusters), shopping=shopping)
     click.echo(room_json(room, view) if output == "json" else room_text(room, view), nl=False)
 
 

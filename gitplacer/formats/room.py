@@ -10,11 +10,16 @@ from gitplacer.formats.planjson import inputs_value, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model import quantity
 from gitplacer.model.decision import Finding
-from gitplacer.model.room import Asked, Largest, QueueRoom, Room, Shopping, Stranded
+from gitplacer.model.room import Asked, ClusterRoom, Largest, QueueRoom, Room, Shopping, Stranded
 from gitplacer.plaintext import aligned, few, printable
 
-FORMAT_VERSION = "1.2"
-"""1.1: `queues`; 1.2: `forbidden`"""
+FORMAT_VERSION = "1.3"
+"""1.1: `queues`; 1.2: `forbidden`; 1.3: `snapshot` of clusters"""
+_SNAPSHOTS = {
+    "Stale": "its snapshot is stale",
+    "Missing": "it has no snapshot",
+    "Unusable": "its snapshot cannot be used",
+}
 
 
 def room_text(room: Room, view: PlanView) -> str:
@@ -27,9 +32,11 @@ def room_text(room: Room, view: PlanView) -> str:
         lines += ["", f"Largest gang, {_asked_text(asked)}"]
         some = [one for one in room.clusters if one.largest[index].now or one.largest[index].added]
         lines += aligned([(one.cluster, _largest_text(one.largest[index])) for one in some])
-        others = len(room.clusters) - len(some)
+        closed = [one for one in room.clusters if not one.takes_new]
+        others = len(room.clusters) - len(some) - len(closed)
         on = f"{'the other ' if some else ''}{others} cluster{'s' if others != 1 else ''}"
         lines += [f"  not one on {on}"] if others else []
+        lines += aligned([(one.cluster, f"left out: {_closed(one)}") for one in closed])
     if room.shopping is not None:
         lines += ["", *_shopping_lines(room.shopping)]
     lines += ["", *computed_from(view)]
@@ -40,8 +47,15 @@ def _device_rows(room: Room) -> Iterator[tuple[str, ...]]:
     for one in room.clusters:
         for device in (each for each in one.stranded if each.free):
             free = f"{amount_text(device.resource, device.free)} of {amount_text(device.resource, device.offered)} free"
-            closed = f"; the cluster is {one.state}, and takes nothing new" if one.state != "Active" else ""
+            closed = "" if one.takes_new else f"; {_closed(one)}"
             yield one.cluster, device.resource, free, _stranded_text(device) + closed
+
+
+def _closed(one: ClusterRoom) -> str:
+    """Why nothing new comes to a cluster."""
+    if one.state != "Active":
+        return f"the cluster is {one.state}, and takes nothing new"
+    return f"{_SNAPSHOTS[one.snapshot]}, so the cluster takes nothing new"
 
 
 def _queue_rows(room: Room) -> Iterator[tuple[str, ...]]:
@@ -134,6 +148,7 @@ def room_document(room: Room, view: PlanView) -> dict[str, Any]:
             {
                 "cluster": one.cluster,
                 "state": one.state,
+                "snapshot": one.snapshot,
                 "devices": [_device(device) for device in one.stranded],
                 "queues": [_queue(queue) for queue in one.queues],
                 "largest": [{"now": n.now, "withMachines": n.added, "bounded": n.bounded} for n in one.largest],

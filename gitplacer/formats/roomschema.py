@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gitplacer.accounts import Freshness
 from gitplacer.formats.planschema import plan_schema
 from gitplacer.formats.schemawords import array_of, count, object_of, or_null, text
 from gitplacer.kinds.fields import API_VERSION
@@ -73,6 +74,10 @@ def _cluster() -> dict[str, Any]:
         state=text(
             "Active, or why it takes nothing new: Cordoned, Draining or Lost, also where it only counts as that."
         ),
+        snapshot={
+            "description": "How good what is known of it is; nothing new comes to it where that is not Current or Asleep. Since 1.3.",
+            "enum": [str(one) for one in Freshness],
+        },
         devices=array_of(device, "Sorted by resource."),
         queues=array_of(queue, "Kueue's ClusterQueues, then its Cohorts, each by name."),
         largest=array_of(largest, "One for each gang of `asked`, in that order."),

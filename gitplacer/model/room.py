@@ -71,14 +71,20 @@ class QueueRoom:
 class ClusterRoom:
     """
     What is left on one cluster. `largest` is in the order of what was asked, without regard to `queues`; no gang fits a cluster whose
-    `state` is that it takes nothing new.
+    `state`, or whose `snapshot`, is such that it takes nothing new.
     """
 
     cluster: str
     stranded: tuple[Stranded, ...]
     largest: tuple[Largest, ...]
     state: str = "Active"
+    snapshot: str = "Current"
     queues: tuple[QueueRoom, ...] = ()
+
+    @property
+    def takes_new(self) -> bool:
+        """Whether anything new may come; who sleeps is called for it."""
+        return self.state == "Active" and self.snapshot in ("Current", "Asleep")
 
 
 @dataclass(frozen=True, slots=True, order=True)
