@@ -60,6 +60,11 @@ def record(group: str, *clusters: str, waits: bool = False, reason: str = "Fits"
         (Promised("Hold", ("a",)), record("n/g", "a"), Fate.AS_PLANNED),
         (Promised("Hold", ()), None, Fate.AS_PLANNED),
         (Promised("Hold", ("a",)), None, Fate.DIFFERS),
+        # a hold leaves the record as it is
+        (Promised("Hold", ()), record("n/g", waits=True), Fate.AS_PLANNED),
+        (Promised("Hold", ("b",)), record("n/g", "b:Waking", waits=True), Fate.AS_PLANNED),
+        (Promised("Hold", ("a", "b")), record("n/g", "a", "b:Removing", waits=True), Fate.DIFFERS),
+        (Promised("Hold", ()), record("n/g", "a"), Fate.DIFFERS),
         # During a surge both clusters have the files; during a removal first, neither has.
         (Promised("Relocate", ("a", "b")), record("n/g", "a", "b:Adding"), Fate.AS_PLANNED),
         (Promised("Relocate", ()), record("n/g", "a:Removing", "b:Adding"), Fate.AS_PLANNED),
@@ -108,12 +113,18 @@ def test_a_plan_is_kept_by_the_pass_that_carries_it_out() -> None:
         cluster("a"), cluster("b"), ANYWHERE, rayservice("prod", "api"), rayjob("train", "big", workers=9),
         capacity={**snapshot("a", "n1 32 128Gi 4"), **snapshot("b", "n1 32 128Gi 2")},
     )  # fmt: skip
-    done = story.run()
-    promise = promise_of(plan_document(done.view))
-    assert {name: each.action for name, each in promise.groups.items()} == {"prod/api": "Place", "train/big": "Wait"}
-    records, _ = read_records(done.tree, NoMemo(), [])
-    fates = {each.group: each.fate for each in became(promise, records, promise.inputs, ["1" * 40]).groups}
-    assert fates == {"prod/api": Fate.AS_PLANNED, "train/big": Fate.WAITS}
+
+    def planned_and_done() -> dict[str, tuple[str, Fate]]:
+        done = story.run()
+        promise = promise_of(plan_document(done.view))
+        records, _ = read_records(done.tree, NoMemo(), [])
+        outcome = became(promise, records, promise.inputs, ["1" * 40])
+        return {each.group: (each.planned.action, each.fate) for each in outcome.groups}
+
+    assert planned_and_done() == {"prod/api": ("Place", Fate.AS_PLANNED), "train/big": ("Wait", Fate.WAITS)}
+    for path in ("workloads/prod/api.yaml", "workloads/train/big.yaml"):
+        story.source[path] = story.source[path].replace("memory: ", "memory: no")
+    assert planned_and_done() == dict.fromkeys(("prod/api", "train/big"), ("Hold", Fate.AS_PLANNED))
 
 
 # remembering
@@ -196,6 +207,11 @@ WAITING = ("n/z", Promised("Place", ("a",)), record("n/z", waits=True, reason="I
         (outcome(KEPT, ELSEWHERE, moved=True), "differs: n/y is on b instead of a; the capacity snapshots have changed since the plan"),
         (outcome(ELSEWHERE), "differs: n/y is on b instead of a; the source or the time is another than in the plan"),
         (outcome(), "as planned: it changes no placement"),
+        *(
+            (outcome(("n/x", Promised(action, ()), record("n/x", "a", "b:Adding"))),
+            f"differs: n/x is on a and b, and was to {words}; the source or the time is another than in the plan")
+            for action, words in {"Hold": "be held", "Remove": "be removed"}.items()
+        ),
     ],
 )  # fmt: skip
 def test_one_line_says_it(told: Outcome, words: str) -> None:

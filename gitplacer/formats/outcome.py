@@ -24,6 +24,7 @@ _SYMBOLS = {
     Fate.WAITS: "waits",
     Fate.DIFFERS: "**differs**",
 }
+_WAS_TO = {"Hold": "be held", "Remove": "be removed"}
 _MOVED = {
     "capacity": "the capacity snapshots have changed since the plan",
     "deployment": "the deployment repo has moved on since the plan",
@@ -108,7 +109,8 @@ def _row(each: GroupOutcome) -> str:
 def _where(each: GroupOutcome) -> str:
     planned = few(each.planned.to)
     now = f"is on {few(each.now)}" if each.now else "is on no cluster"
-    return f"{now} instead of {planned}" if planned else f"{now}, and was to {each.planned.action.lower()}"
+    action = each.planned.action
+    return f"{now} instead of {planned}" if planned else f"{now}, and was to {_WAS_TO.get(action, action.lower())}"
 
 
 def _links(commits: Sequence[str], link: Callable[[str], str]) -> str:

@@ -169,11 +169,13 @@ def became(
 
 def _outcome(name: str, planned: Promised, record: PlacementRecord | None) -> GroupOutcome:
     now = clusters_with_files(record)
-    if record is not None and record.waiting_since is not None and all(e.state == "Waking" for e in record.clusters):
+    if planned.action == Action.HOLD and set(now) == set(planned.to):
+        fate = Fate.AS_PLANNED  # who is held keeps the record that he has, also of having waited
+    elif record is not None and record.waiting_since is not None and all(e.state == "Waking" for e in record.clusters):
         fate = Fate.WAITS
     elif planned.action == Action.WAIT and now:
         fate = Fate.FOUND_ROOM
-    elif set(now) == set(planned.to) and (record is not None or planned.action in (Action.REMOVE, Action.HOLD)):
+    elif set(now) == set(planned.to) and (record is not None or planned.action == Action.REMOVE):
         fate = Fate.AS_PLANNED
     else:
         fate = Fate.DIFFERS
