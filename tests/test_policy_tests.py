@@ -250,11 +250,16 @@ def test_scenarios_that_cannot_be_read_are_told_and_the_others_are_run() -> None
         "tests/c.yaml": scenario("- title: One\n", name="b"),
         "tests/d.yaml": scenario("- title: [\n", name="d"),
         "other.yaml": "kind: [\n",
+        "tests/e.YAML": scenario("- title: One\n", name="e"),
+        "tests/f.Yml": scenario("- title: One\n", name="f"),
+        "tests/data.JSON": "{}\n",
+        "workloads/prod/g.YAML": scenario("- title: One\n", name="g"),
     }
     scripts, problems = scripts_in(tree(files), NoMemo())
     assert [s.scenario.name for s in scripts] == ["b"]
     assert sorted((p.location.file, p.code) for p in problems) == [
         ("tests/a.yaml", "UnknownField"), ("tests/c.yaml", "DuplicateName"), ("tests/d.yaml", "InvalidYAML"),
+        ("tests/e.YAML", "OddPath"), ("tests/f.Yml", "OddPath"),
     ]  # fmt: skip
 
 

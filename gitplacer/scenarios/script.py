@@ -16,9 +16,10 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.parse import is_own, misplaced, parse_own
 from gitplacer.kinds.scenario import Scenario, ScenarioSpec
 from gitplacer.problems import Location, Problem, Rejected
-from gitplacer.source.files import MAX_FILE, READ_ENDINGS, Memo, NoMemo, read_documents
+from gitplacer.source.files import MAX_FILE, Memo, NoMemo, is_read, read_documents
 from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.source.manifests import WORKLOADS, unit_of
+from gitplacer.source.oddpaths import ending_in_capitals
 from gitplacer.source.ownkinds import torn_kinds
 from gitplacer.tree import Tree
 
@@ -78,10 +79,11 @@ def read_script(file: str, data: bytes, beside: Tree | None = None) -> Script:
 def scripts_in(source: Tree, memo: Memo, known: Iterable[Problem] = ()) -> tuple[list[Script], list[Problem]]:
     """The scenarios of a source, by file and place in it, and what is wrong with those that cannot be read."""
     spec = fleet_spec(source, memo)
-    inside = [path for path in source if path.endswith(READ_ENDINGS) and not any(p[0] == "." for p in path.split("/"))]
+    odd = {path: said for path in source if (said := ending_in_capitals(path)) is not None}
+    inside = [path for path in source if is_read(path) or path in odd]
     inside = [path for path in inside if unit_of(spec, path) != WORKLOADS and source.entries[path].size <= MAX_FILE]
     inside = [path for path in inside if not path.startswith(f"{spec.capacity.path}/")]
-    reading = read_documents(source, inside, memo)
+    reading = read_documents(source, [path for path in inside if path not in odd], memo)
     scripts: list[Script] = []
     problems: list[Problem] = []
     names: dict[str, Document] = {}
@@ -98,11 +100,12 @@ def scripts_in(source: Tree, memo: Memo, known: Iterable[Problem] = ()) -> tuple
             elif isinstance(parsed, Scenario):
                 names[parsed.name] = document
                 scripts.append(Script(parsed, document, source.under(path.rpartition("/")[0]), source, told))
-    holding = [p for p in reading.problems if _mentions_a_scenario(source, p.location.file)]
+    passed_over = [Problem(Location(path), "OddPath", *odd[path]) for path in inside if path in odd]
+    holding = [p for p in (*passed_over, *reading.problems) if _mentions_a_scenario(source, p.location.file)]
     return scripts, [*problems, *holding]
 
 
 def _mentions_a_scenario(source: Tree, path: str) -> bool:
-    """Whether a file that cannot be parsed seems to hold a scenario."""
+    """Whether a file that cannot be parsed, or is passed over, seems to hold a scenario."""
     entry = source.entries.get(path)
     return entry is not None and entry.is_text and "Scenario" in torn_kinds(source.read(path))
