@@ -471,6 +471,32 @@ def test_fit_tells_whether_a_rayjob_fits_a_dump(
     assert shown in ran.out
 
 
+ONE, RUNS = node("a", cpu="2"), pod("r", cpu="2", on="a")
+NODES = {"kind": "NodeList", "apiVersion": "v1", "items": [ONE]}
+PODS = {"kind": "PodList", "apiVersion": "v1", "items": [RUNS]}
+EMPTY = "what runs there already: %s has no pods that run, so all nodes count as empty"
+
+
+@pytest.mark.parametrize(
+    ("values", "answer", "said"),
+    [
+        ([NODES], "Fits", EMPTY),
+        ([{**ONE, "kind": "Node"}], "Fits", EMPTY),
+        ([NODES, PODS], "No", ""),  # one behind the other
+        ([[NODES, PODS]], "No", ""),
+        ([{"kind": "List", "items": [{**ONE, "kind": "Node"}, {**RUNS, "kind": "Pod"}]}], "No", ""),
+    ],
+)
+def test_fit_takes_lists_as_the_api_server_has_them(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, values: list[Any], answer: str, said: str
+) -> None:
+    path, manifest = tmp_path / "dump.json", tmp_path / "pod.yaml"
+    path.write_text("\n".join(map(json.dumps, values)))
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **pod("p", cpu="1")}))
+    value = json.loads(run(capfd, "fit", manifest, "--from", path, "--format", "json").out)
+    assert (value["answer"], value.get("notLookedAt", [])) == (answer, [said % path] if said else [])
+
+
 def test_fit_prints_json(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     cluster = dump(tmp_path, {**node("a"), "kind": "Node"})
     manifest = tmp_path / "pod.yaml"
@@ -514,7 +540,16 @@ def test_a_line_that_is_no_case_is_told_and_the_others_are_judged(
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("{", "is not JSON"), ("[]", "has no nodes"), ('{"items": []}', "has no nodes"), ("[" * 9999, "is not JSON")],
+    [
+        ("{", "is not JSON"),
+        ("[]", "has no nodes"),
+        ('{"items": []}', "has no nodes"),
+        ("[" * 9999, "is not JSON"),
+        ("", "is not JSON"),
+        ('{"items": []} x', "is not JSON"),
+        ("apiVersion: v1", "is not JSON"),
+        ('{"kind": "PodList", "items": [{}]}', "has no nodes"),
+    ],
 )
 def test_a_dump_that_is_none_is_told(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, content: str, words: str

@@ -55,7 +55,7 @@ def command(
     them can be placed, and this is how, but that kube-scheduler may leave one out. No means that no placement was found; then it
     says what is short, and on how many nodes; or what keeps pods from being created or looked at at all.
 
-    DUMP may have more than nodes, pods and namespaces, and what it has is looked at: volumes (pvc, pv, storageclass, csinodes),
+    DUMP may also be lists as the API server has them (NodeList, PodList, …), one behind the other. It may have more than nodes, pods and namespaces, and what it has is looked at: volumes (pvc, pv, storageclass, csinodes),
     what is done to pods when they are created (limitranges, runtimeclasses, priorityclasses, resourcequotas), and Services. Claims
     and Services in FILE count as if they were there.
 
@@ -116,6 +116,8 @@ def _judge_files(names: tuple[str, ...], dump: str, slice_topology: str, output:
         raise UsageError("nothing there makes pods", "`gitplacer size` shows what manifests become, and why")
     roles = dict(zip(pod_names(gang.pods), gang.roles, strict=True))
     left_out = (*judged.left_out, *(f"{problem.location}: {problem.message}" for problem in not_counted))
+    if not cluster.cluster.pods:
+        left_out = (*left_out, f"what runs there already: {dump} has no pods that run, so all nodes count as empty")
     never = list(_never_to_run(cluster, sized, beside, slice_topology, found.declared))
     show_problems(never)
     view = FitView(
@@ -143,19 +145,30 @@ def _never_to_run(
 
 def _cluster(dump: str) -> Dump:
     """The cluster of a dump. A dump without nodes is none."""
-    import json
-
     from gitplacer.scheduler.dump import read_dump
     from gitplacer.settings import UsageError
 
     try:
-        value = json.loads(_bytes(dump))
+        value = list(_documents(_bytes(dump)))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{dump} is not JSON: {error}", _DUMP) from None
-    found = read_dump(value)
+    found = read_dump(value[0] if len(value) == 1 else value)
     if not found.cluster.nodes:
         raise UsageError(f"{dump} has no nodes", _DUMP)
     return found
+
+
+def _documents(data: bytes) -> Iterator[Any]:
+    """The JSON values that stand behind each other, as when answers of the API server are put into one file. Raises ValueError, also for none."""
+    import json
+
+    text = data.decode(json.detect_encoding(data)).lstrip()
+    while True:
+        value, end = json.JSONDecoder().raw_decode(text)
+        yield value
+        text = text[end:].lstrip()
+        if not text:
+            return
 
 
 def _bytes(name: str) -> bytes:

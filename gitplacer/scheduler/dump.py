@@ -24,7 +24,7 @@ from gitplacer.scheduler.answer import Answer, Fit, Why, judge
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
 from gitplacer.scheduler.gangs import expanded
 from gitplacer.scheduler.manifests import Members, members, together
-from gitplacer.scheduler.reading import ClusterObjects, cursor_of, mappings, read_list
+from gitplacer.scheduler.reading import ClusterObjects, cursor_of, objects_in, read_list
 from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
 from gitplacer.scheduler.volumes import Objection, settled
 from gitplacer.workloads import brought
@@ -82,8 +82,8 @@ class Manifest:
 
 
 def read_dump(value: Any) -> Dump:
-    """A List of objects; kinds that nobody asks for are passed over."""
-    items = mappings(value.get("items")) if isinstance(value, dict) else []
+    """A List of objects, or what else `objects_in` takes; kinds that nobody asks for are passed over."""
+    items = objects_in(value)
     present = frozenset(map(_identity, (item for item in items if item.get("kind") != "Pod")))
     return Dump(read_list(value), read_storage(items), read_rules(items), _services(items), present)
 

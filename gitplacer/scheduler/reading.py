@@ -51,6 +51,22 @@ def mappings(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """
+    The objects of a List, as `kubectl get -o json` prints it; of a NodeList, PodList and the like, as the API server answers, whose items do not say
+    what they are; of several of these in a list; and an object by itself.
+    """
+    found: list[dict[str, Any]] = []
+    for one in mappings(value if isinstance(value, list) else [value]):
+        kind, items = str(one.get("kind") or "List"), one.get("items")
+        if not kind.endswith("List") or not isinstance(items, list):
+            found.append(one)
+            continue
+        said = {"apiVersion": one.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
+        found += ({**said, **item} for item in mappings(items))
+    return found
+
+
 def read_cluster(nodes: Any, pods: Any, namespaces: Any) -> ClusterObjects:
     """Lists of core/v1 objects. Of nodes with one name the first counts, and it takes nothing new."""
     found: dict[str, Node] = {}
@@ -68,8 +84,8 @@ def read_cluster(nodes: Any, pods: Any, namespaces: Any) -> ClusterObjects:
 
 
 def read_list(value: Any) -> ClusterObjects:
-    """What `kubectl get nodes,pods,namespaces -A -o json` prints: a List of objects of these kinds; others are passed over."""
-    items = mappings(value.get("items")) if isinstance(value, dict) else []
+    """What `kubectl get nodes,pods,namespaces -A -o json` prints: a List of objects of these kinds, or what `objects_in` takes; others are passed over."""
+    items = objects_in(value)
     kinds = {kind: [item for item in items if item.get("kind") == kind] for kind in ("Node", "Pod", "Namespace")}
     found = read_cluster(kinds["Node"], kinds["Pod"], kinds["Namespace"])
     return replace(found, namespaces=NamespacesByName(found.namespaces))
