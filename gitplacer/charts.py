@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from gitplacer.kinds.chart import Chart
 from gitplacer.kinds.fleet import Cluster, FleetSpec
+from gitplacer.plaintext import counted
 from gitplacer.problems import Location, Problem, Severity
 from gitplacer.yamltext import to_block_yaml
 
@@ -47,7 +48,7 @@ def chart_problems(spec: FleetSpec, clusters: Iterable[Cluster], place: Location
     for number, chart in enumerate(spec.platform.charts):
         chosen = [c.name for c in workers if chart.clusters.unmet(c.labels()) is None]
         if not chosen:
-            message = f"no cluster gets the chart {chart.name}: {len(workers)} clusters for workloads, none is selected"
+            message = f"no cluster gets the chart {chart.name}: {counted(len(workers), 'cluster')} for workloads, none is selected"
             hint = "correct its `clusters`, or take it out"
             problems.append(Problem(place, "ChartNowhere", message, hint, severity=Severity.WARNING))
         for name in chosen:

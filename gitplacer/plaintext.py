@@ -51,6 +51,11 @@ def one(name: str) -> str:
     return f"{'an' if name.startswith(('A', 'E', 'I', 'O')) else 'a'} {name}"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def few(names: Sequence[str], most: int = 3) -> str:
     """`a`, `a and b`, `a, b and c`, `a, b, c and 4 more`; nobody is left out alone."""
     shown = list(names) if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"]

@@ -8,6 +8,7 @@ import pytest
 
 from gitplacer.explain import (
     NoSuchGroup,
+    amount_text,
     cluster_count,
     finding_text,
     place,
@@ -19,7 +20,7 @@ from gitplacer.explain import (
     why,
 )
 from gitplacer.formats.group import explain_group
-from gitplacer.model.decision import Action, Candidate, Finding, NewNodes, Reason, Tally, Verdict
+from gitplacer.model.decision import Action, Candidate, Finding, NewNodes, Reason, ScaleUpLimit, Tally, Verdict
 from gitplacer.model.resources import Resources
 from gitplacer.placement.plan import Plan
 from tests.planviews import assert_golden, decision, refused, view, with_decisions
@@ -73,6 +74,12 @@ FINDINGS = [
      "is placed whatever the room, and pods may wait; 0 of 1 head fit; short 1 cpu"),
     (Finding(code=Reason.MAY_HAVE_STARTED, subject="ClusterDraining"),
      "its cluster is draining, but it may have started there, and a start elsewhere could run it twice"),
+    *((Finding(code=ROOM, role="head", wanted=1, short=Resources({GPU: 1}), limits=(ScaleUpLimit(kind, "gpus", most=most),)), said)
+      for kind, most, said in (
+        ("GroupMax", 1, "0 of 1 head fit; it has no nodes; node group gpus may have no more than 1 node"),
+        ("MaxNodes", 1, "0 of 1 head fit; it has no nodes; the cluster may have no more than 1 node"),
+        ("MaxNodes", 2, "0 of 1 head fit; it has no nodes; the cluster may have no more than 2 nodes"))),
+    (Finding(code=Reason.TOO_MANY_REMOVALS, wanted=1), "1 group is gone from the source, and the Fleet's guards let none go without an Approval"),
     (Finding(code=Reason.FOREIGN_CHANGE, subject="a, b, c, d, e"), "somebody else changed a, b, c and 2 more in the deployment repo"),
 ]  # fmt: skip
 
@@ -80,6 +87,19 @@ FINDINGS = [
 @pytest.mark.parametrize(("finding", "text"), FINDINGS, ids=[text[:40] for _, text in FINDINGS])
 def test_a_finding_says_its_numbers(finding: Finding, text: str) -> None:
     assert finding_text(finding) == text
+
+
+@pytest.mark.parametrize(("resource", "value", "text"), [
+    ("memory", 12 * 2**30, "12Gi"),
+    ("memory", 10_000 * 2**30, "10000Gi"),  # whole, however long
+    ("memory", 10_000 * 2**30 + 2**29 + 1, "10000.5Gi"),
+    ("memory", 28 * 2**30 + 1, "28.0Gi"),  # a little more
+    ("memory", 64 * 10**9, "64G"),
+    ("cpu", 1500, "1.5"),
+    ("example.com/shares", 2**40 + 1, "1099511627777"),
+])  # fmt: skip
+def test_an_amount_is_for_people(resource: str, value: int, text: str) -> None:
+    assert amount_text(resource, value) == text
 
 
 @pytest.mark.parametrize(("asked", "text"), [

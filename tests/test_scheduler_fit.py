@@ -234,6 +234,11 @@ def test_a_tight_fit_says_how_and_what_goes_wrong() -> None:
     [
         (nodes("8", "2"), pods(11), "ExceedsCluster", "10 of 11"),
         ([], pods(1), "InsufficientCapacity", "no nodes"),
+        (nodes("8"), [*pods(1, cpu="6"), *pods(1, "b", cpu="5")], "ExceedsCluster",
+         "the pods ask for 11 cpu together; the one node that admits any has 8 free"),
+        (nodes("4", "4"), [*pods(1, cpu="4"), *pods(2, "b", cpu="3")], "ExceedsCluster",
+         "the pods ask for 10 cpu together; the 2 nodes that admit any have 8 free"),
+        (nodes("8"), pods(1, cpu="9"), "ExceedsCluster", "; 1 of 1 node: not enough cpu"),
         (nodes("8"), [pod("p", nodeSelector={"gpu": "h100"})], "NodeSelectorMismatch", "gpu=h100"),
         ([node("a", taints=[{"key": "k", "effect": "NoSchedule"}])], pods(1), "UntoleratedTaint", "taint k:NoSchedule"),
         ([node("a", unschedulable=True)], pods(1), "NodeUnschedulable", "cordoned"),
@@ -469,6 +474,14 @@ def test_fit_tells_whether_a_rayjob_fits_a_dump(
     assert ran.code == code, ran.err
     assert ran.out.startswith(first.split("  ")[0]), ran.out
     assert shown in ran.out
+
+
+def test_one_pod_is_one_pod_in_words() -> None:
+    assert [fit(nodes("8"), pods(n)).why.message.partition(",")[0] for n in (1, 2)] == [
+        "the one pod finds a node", "all 2 pods find a node",
+    ]  # fmt: skip
+    unready = fit([node("a", ready="False")], pods(1))
+    assert unready.fit == "TightFit" and "1 pods" not in unready.why.message
 
 
 ONE, RUNS = node("a", cpu="2"), pod("r", cpu="2", on="a")

@@ -41,7 +41,8 @@ def check(known: Known, group: Group) -> Iterator[Told]:
         missing = _unmet(known, group, member)
         yield from islice(missing, LISTED)
         if more := sum(1 for _ in missing):
-            message = f"{more:,} more references of {member.identity} lead nowhere, not listed"
+            number, lead = ("1 more reference", "leads") if more == 1 else (f"{more:,} more references", "lead")
+            message = f"{number} of {member.identity} {lead} nowhere, not listed"
             yield (
                 member,
                 member.document.problem("TooManyFaults", message, "mend these first", severity=Severity.WARNING),

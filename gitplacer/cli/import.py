@@ -265,6 +265,7 @@ def _tell(found: Imported, out: Path, output: str) -> int:
     from gitplacer.cli.progress import note, show_problems
     from gitplacer.formats.planjson import to_json
     from gitplacer.importers.report import plain, text
+    from gitplacer.plaintext import counted
 
     if output == "json":
         click.echo(to_json(plain(found), indent=2), nl=False)
@@ -272,6 +273,6 @@ def _tell(found: Imported, out: Path, output: str) -> int:
         click.echo("\n".join(text(found)))
     show_problems(found.problems)
     click.echo(err=True)
-    note(f"{len(found.files)} files written to {out}; {out}/IMPORT.md says what became of everything")
+    note(f"{counted(len(found.files), 'file')} written to {out}; {out}/IMPORT.md says what became of everything")
     note(f"Next: gitplacer validate {out}, then gitplacer plan {out}")
     return 1 if found.problems else 0

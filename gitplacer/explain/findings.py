@@ -22,7 +22,7 @@ from gitplacer.model.decision import (
     UpdateAsks,
 )
 from gitplacer.model.labels import NAME_KEY
-from gitplacer.plaintext import few
+from gitplacer.plaintext import counted, few
 
 _SAID: Mapping[Reason, tuple[str, str]] = {
     # reason: (without a subject, with one)
@@ -457,7 +457,7 @@ def _exhausted(limit: ScaleUpLimit) -> str:
 def _removals(finding: Finding) -> str:
     within = f" within {finding.subject}" if finding.subject else ""
     going = (
-        f"{finding.wanted} groups are gone from the source"
+        f"{counted(finding.wanted, 'group')} {'is' if finding.wanted == 1 else 'are'} gone from the source"
         if finding.wanted
         else "too many groups are gone from the source"
     )
@@ -485,11 +485,11 @@ _TOLD: Mapping[Reason, Callable[[Finding], str]] = {
 _LIMITS: Mapping[str, Callable[[ScaleUpLimit], str]] = {
     "Exhausted": _exhausted,
     "Max": lambda limit: f"there may be no more than {limit.most} {limit.subject}",
-    "GroupMax": lambda limit: f"node group {limit.subject} may have no more than {limit.most} nodes",
+    "GroupMax": lambda limit: f"node group {limit.subject} may have no more than {counted(limit.most, 'node')}",
     "NodePool": lambda limit: (
         f"node pool {limit.subject} may have no more than {amount_text(limit.resource, limit.most)} {limit.resource}"
     ),
-    "MaxNodes": lambda limit: f"the cluster may have no more than {limit.most} nodes",
+    "MaxNodes": lambda limit: f"the cluster may have no more than {counted(limit.most, 'node')}",
 }
 
 

@@ -23,12 +23,14 @@ _PLACES = 5
 
 
 def amount_text(resource: str, value: int) -> str:
-    """A quantity for people: cores with decimals, long numbers of bytes in Gi with one decimal, rounded down."""
+    """A quantity for people: cores with decimals, long numbers of bytes in Gi with one decimal, rounded down, where it is not whole."""
     if resource == "cpu":
         return f"{value // 1000}.{value % 1000:03d}".rstrip("0").rstrip(".")
     exact = quantity.render(resource, value)
-    if len(exact) <= 6 or value < 2**30:
+    if len(exact) <= 6 or value < 2**30 or "/" in resource:
         return exact
+    if value % 2**30 == 0:
+        return f"{value // 2**30}Gi"
     tenths = value * 10 // 2**30
     return f"{tenths // 10}.{tenths % 10}Gi"
 

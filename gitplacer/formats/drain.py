@@ -72,7 +72,9 @@ def drain_markdown(drain: Drain) -> str:
         rows = "".join(f"| {escaped(s.group)} | {_way(s.before, s.after)} | {escaped(s.what)} |\n" for s in each.steps)
         part = f"\n**Pass {number}**{escaped(_after(each))}\n\n| Group | From → to | What |\n|---|---|---|\n{rows}"
         if len((body + part).encode()) > room:
-            body += f"\n{len(drain.passes) - number + 1} more passes are left out here; `gitplacer drain` shows all.\n"
+            left = len(drain.passes) - number + 1
+            more = "1 more pass is" if left == 1 else f"{left} more passes are"
+            body += f"\n{more} left out here; `gitplacer drain` shows all.\n"
             break
         body += part
     return head + body + tail

@@ -15,7 +15,7 @@ from typing import Any
 
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import problem_value, to_json
-from gitplacer.plaintext import aligned, printable
+from gitplacer.plaintext import aligned, counted, printable
 from gitplacer.problems import Problem
 from gitplacer.scheduler import Answer, Fit
 from gitplacer.scheduler.shortage import said_of
@@ -73,7 +73,10 @@ def _lines(view: FitView, options: Options) -> Iterator[str]:
     code = "" if answer.why.code == answer.fit.value else f" ({answer.why.code})"
     if shortage is not None and shortage.tally:
         yield f"{title}{code}  {printable(shortage.summary, _LONGEST)}"
-        rows = [(f"{n} of {shortage.nodes} nodes", printable(said_of(c, s), _LONGEST)) for c, s, n in shortage.tally]
+        rows = [
+            (f"{n} of {counted(shortage.nodes, 'node')}", printable(said_of(c, s), _LONGEST))
+            for c, s, n in shortage.tally
+        ]
         yield from aligned(rows)
     else:
         yield f"{title}{code}  {printable(answer.why.message, _LONGEST)}"

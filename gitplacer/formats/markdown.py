@@ -52,7 +52,7 @@ from gitplacer.formats.reviewwords import (
 )
 from gitplacer.formats.text import SECTIONS, shifted
 from gitplacer.model.decision import Action, Decision, Reason
-from gitplacer.plaintext import LONGEST_PATH, printable
+from gitplacer.plaintext import LONGEST_PATH, counted, printable
 from gitplacer.problems import Location, Problem
 from gitplacer.review import Check, FileDiff, Review, Row
 
@@ -290,7 +290,7 @@ def _diffs(review: Review) -> Iterator[_Block]:
 
 def _diff(diff: FileDiff) -> str:
     title = f"{escaped(diff_title(diff), LONGEST_PATH * 2)}\n\n"
-    lines = [*diff.lines, *([f"… {diff.left_out} more lines"] if diff.left_out else [])]
+    lines = [*diff.lines, *([f"… {counted(diff.left_out, 'more line')}"] if diff.left_out else [])]
     return title + (f"{fenced(lines, 'diff')}\n" if lines else "")
 
 

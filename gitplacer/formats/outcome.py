@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from gitplacer.formats.markdown import escaped
-from gitplacer.plaintext import few, printable
+from gitplacer.plaintext import counted, few, printable
 from gitplacer.review.outcomes import Fate, GroupOutcome, Outcome, Promise, packed, unpacked
 
 _BEGIN, _END = "<!-- gitplacer:done -->", "<!-- /gitplacer:done -->"
@@ -53,7 +53,7 @@ def _line(outcome: Outcome) -> str:
     if fate is None:
         return "not carried out yet: no pass has been published for this commit"
     if promise is None:
-        return f"carried out in {_counted(len(outcome.commits), 'commit')}; no plan to compare with"
+        return f"carried out in {counted(len(outcome.commits), 'commit')}; no plan to compare with"
     if not outcome.groups:
         return "as planned: it changes no placement"
     differing = _of(outcome, Fate.DIFFERS)
@@ -64,7 +64,7 @@ def _line(outcome: Outcome) -> str:
     waiting = _of(outcome, Fate.WAITS)
     if waiting:
         return f"waits: {few([each.group for each in waiting], 2)}; the rest is as planned"
-    return f"as planned: {_counted(len(outcome.groups), 'group')}"
+    return f"as planned: {counted(len(outcome.groups), 'group')}"
 
 
 def because(outcome: Outcome) -> str:
@@ -80,10 +80,10 @@ def outcome_markdown(outcome: Outcome, link: Callable[[str], str]) -> str:
     if rows:
         lines += ["| Group | Planned | Now | |", "|---|---|---|---|", *rows]
         if len(outcome.groups) > _LISTED:
-            lines.append(f"\nand {len(outcome.groups) - _LISTED} more groups")
+            lines.append(f"\nand {counted(len(outcome.groups) - _LISTED, 'more group')}")
         lines.append("")
     if outcome.commits:
-        lines += [f"Deployment {_plural('commit', len(outcome.commits))}: {_links(outcome.commits, link)}", ""]
+        lines += [f"Deployment commit{'' if len(outcome.commits) == 1 else 's'}: {_links(outcome.commits, link)}", ""]
     if outcome.groups:
         lines += ["What follows is the plan as it was before the merge.", ""]
     return "\n".join([*lines, _END])
@@ -121,11 +121,3 @@ def _links(commits: Sequence[str], link: Callable[[str], str]) -> str:
 
 def _of(outcome: Outcome, fate: Fate) -> list[GroupOutcome]:
     return [each for each in outcome.groups if each.fate is fate]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {_plural(what, count)}"
-
-
-def _plural(what: str, count: int) -> str:
-    return what if count == 1 else f"{what}s"

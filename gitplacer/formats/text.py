@@ -55,7 +55,7 @@ from gitplacer.formats.reviewwords import (
 )
 from gitplacer.model.decision import Action, Decision, Phase, Reason
 from gitplacer.placement.wakes import ClusterOutcome
-from gitplacer.plaintext import LONGEST_PATH, aligned, few, printable
+from gitplacer.plaintext import LONGEST_PATH, aligned, counted, few, printable
 from gitplacer.problems import Problem, Severity
 from gitplacer.review import Level, Review, Row
 
@@ -163,7 +163,7 @@ def _diffs(review: Review, style: Style) -> Iterator[str]:
         for line in diff.lines:
             yield style(printable(line, LONGEST_LINE), {"+": "green", "-": "red"}.get(line[:1], ""))
         if diff.left_out:
-            yield f"… {diff.left_out} more lines"
+            yield f"… {counted(diff.left_out, 'more line')}"
 
 
 def turn(outcome: ClusterOutcome) -> str:

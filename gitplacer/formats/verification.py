@@ -10,7 +10,7 @@ from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import FORMAT_VERSION, to_json
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.model.audit import Answer, Checked, Discrepancy, Mismatch
-from gitplacer.plaintext import aligned, printable
+from gitplacer.plaintext import aligned, counted, printable
 
 _SAID: Mapping[Mismatch, str] = {
     Mismatch.PARENT: "it stands on {found}, and says that it stands on {expected}",
@@ -112,7 +112,7 @@ def _details(checked: Checked) -> Iterator[str]:
 def _counted(checked: Sequence[Checked]) -> str:
     counts = _summary(checked)
     parts = [f"{count} {answer}" for answer, count in counts.items() if count]
-    return f"{len(checked)} commits{': ' + ', '.join(parts) if parts else ''}"
+    return f"{counted(len(checked), 'commit')}{': ' + ', '.join(parts) if parts else ''}"
 
 
 def _summary(checked: Sequence[Checked]) -> dict[str, int]:

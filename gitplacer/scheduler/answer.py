@@ -159,14 +159,15 @@ def found_in(board: Board) -> Packing:
 
 def _fitting(board: Board, found: Packing, names: Sequence[str], tried: Refuted | int) -> Answer:
     placement = _placement(board, found, names)
+    whole, each = ("the one pod", "finds") if len(names) == 1 else (f"all {len(names)} pods", "find")
     if isinstance(tried, Refuted):
         message = (
-            f"all {len(names)} pods can be placed, but not in every order: "
+            f"{whole} can be placed, but not in every order: "
             f"{tried.order}, with {tried.scoring} scoring, {tried.pod} finds no node"
         )
         return Answer(Fit.TIGHT, placement, Why(Reason.TIGHT_FIT, message, tried=tried.tried))
     how = f"in each of {tried} runs tried" if tried else "whatever the order and the scoring"
-    return Answer(Fit.FITS, placement, Why(Reason.FITS, f"all {len(names)} pods find a node, {how}", tried=tried))
+    return Answer(Fit.FITS, placement, Why(Reason.FITS, f"{whole} {each} a node, {how}", tried=tried))
 
 
 def refuted(

@@ -17,6 +17,7 @@ import numpy as np
 from gitplacer.model import quantity
 from gitplacer.model.decision import Reason
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.plaintext import counted
 from gitplacer.scheduler.board import Board, Bound
 from gitplacer.scheduler.neighbours import Mask, allowed
 from gitplacer.scheduler.objects import PODS
@@ -89,7 +90,10 @@ def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool,
         said += "; the search for a better placement ran out of steps"
     if short:
         said += "; short " + ", ".join(f"{quantity.render(n, v)} {n}" for n, v in short.items())
-    shown = [f"{count} of {len(board.nodes)} nodes: {said_of(reason, what)}" for reason, what, count in tally[:_SHOWN]]
+    shown = [
+        f"{count} of {counted(len(board.nodes), 'node')}: {said_of(reason, what)}"
+        for reason, what, count in tally[:_SHOWN]
+    ]
     message = "; ".join([said, *shown]) if board.nodes else f"{said}; the cluster has no nodes"
     return Shortage(code, said, message, pod, placed, wanted, short, tally, len(board.nodes))
 
@@ -200,9 +204,12 @@ def _totals(board: Board) -> Shortage | None:
             able = np.flatnonzero(np.any([_when_empty(board, k) for k in range(len(board.classes))], axis=0)).tolist()
             offered = sum(board.nodes[i].allocatable.get(name, 0) for i in able)
             code = Reason.INSUFFICIENT_CAPACITY if offered >= wanted else Reason.EXCEEDS_CLUSTER
-            said = (
-                f"the pods ask for {asked} {name} together; {there} are free on the {len(usable)} nodes that admit any"
+            on = (
+                "the one node that admits any has"
+                if len(usable) == 1
+                else f"the {len(usable)} nodes that admit any have"
             )
+            said = f"the pods ask for {asked} {name} together; {on} {there} free"
             return Shortage(
                 code, said, said, "", 0, len(board.gang), Resources({name: wanted - free}), (), len(board.nodes),
             )  # fmt: skip

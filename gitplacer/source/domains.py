@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from gitplacer.documents import Document
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.plaintext import few
+from gitplacer.plaintext import counted, few
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem, nearest
 
@@ -38,7 +38,7 @@ def spread_problems(policy: PlacementPolicy, document: Document, clusters: Seque
             there = f"there {'is' if len(values) == 1 else 'are'} {len(values)}" + (
                 f": {few(values)}" if values else ""
             )
-            message = f"policy {policy.name} wants copies in {least} domains of {key}, and among the clusters that it allows {there}"
+            message = f"policy {policy.name} wants copies in {counted(least, 'domain')} of {key}, and among the clusters that it allows {there}"
             yield document.problem(
                 "DomainsMissing", message, "lower minDomains, allow more clusters, or correct their labels", path=(*at, "minDomains"),
                 severity=CODES["DomainsMissing"].severity,

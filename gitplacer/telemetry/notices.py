@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.hydrate import Step
 from gitplacer.model.decision import Action, Phase
-from gitplacer.plaintext import few, printable
+from gitplacer.plaintext import counted, few, printable
 
 MOST_MOVES = 20
 """Moves of one pass that are told one by one."""
@@ -102,7 +102,8 @@ def _moves(turn: Turn) -> Iterator[Notice]:
     for step in steps[:MOST_MOVES]:
         yield _move(step)
     if len(steps) > MOST_MOVES:
-        text = f"{len(steps) - MOST_MOVES} more groups move; the commits up to {(turn.tip or '')[:12]} tell of them"
+        more = len(steps) - MOST_MOVES
+        text = f"{counted(more, 'more group')} move{'s' if more == 1 else ''}; the commits up to {(turn.tip or '')[:12]} tell of them"
         yield Notice(sort=Sort.MOVED, reason="ManyMoves", text=text)
 
 

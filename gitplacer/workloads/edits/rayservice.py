@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gitplacer.documents import Path
+from gitplacer.plaintext import counted
 from gitplacer.workloads.edits import clusterspec
 from gitplacer.workloads.edits.clusterspec import LATEST, Version
 from gitplacer.workloads.edits.effect import Change, Effect, effect, refused, standing
@@ -159,7 +160,7 @@ def _new_cluster(after: Mapping[str, Any], edit: _Edit, kuberay: Version) -> Eff
     else:
         delay = mapping(after, "spec").get("rayClusterDeletionDelaySeconds")
         sentence = (
-            f"KubeRay makes a full second Ray cluster ({clusterspec.pods(edit.after)} pods), and keeps the old one until "
+            f"KubeRay makes a full second Ray cluster ({counted(clusterspec.pods(edit.after), 'pod')}), and keeps the old one until "
             f"the new one has served for {60 if delay is None else delay} seconds"
         )
     hint = "see that the cluster has room for both; several edits made at once cost one upgrade"
