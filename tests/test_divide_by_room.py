@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from gitplacer.explain import finding_text
+from gitplacer.explain import finding_text, why
 from gitplacer.kinds.policy import PlacementSettings
 from gitplacer.policies.divide import BY_ROOM, by_room, fewest
 from tests.stories import Story, cluster, decisions, outcome, policy, snapshot
@@ -223,6 +223,27 @@ def test_worker_groups_are_divided_by_the_room_for_all_of_them() -> None:
     done = story.run()
     assert replicas(story, "ml/ray/ray.yaml") == {"a": 2, "b": 2}
     assert "wait for room" not in told(done)
+    assert is_at_rest(story)
+
+
+@pytest.mark.parametrize(
+    "way", [ROOM, policy("div", "select: {}\nplacement: {type: Divide, weights: {b: 1, cloud: 2}}")]
+)
+def test_what_grows_where_it_is_is_told_the_machines_that_are_added_for_it(way: dict[str, str]) -> None:
+    story = Story.of(CLOUD, cluster("b"), way, web(4), capacity=snapshot("cloud", "n1 3 64Gi") | rooms(b=4))
+    story.run()
+    story.source |= web(12)
+    done = story.run()
+    assert replicas(story) == {"b": 4, "cloud": 8}
+    decision = decisions(done)["shop/web"]
+    said = "its replicas are divided anew; cloud: fits with 2 × c added (0.40 an hour); Deployment shop/web: 4 on b and 8 on cloud"
+    assert why(decision, done.view) == said
+    assert decision.cost_per_hour == pytest.approx(0.4)
+    assert {c.cluster: str(c.finding.code) for c in decision.candidates} == {"b": "Fits", "cloud": "FitsByScaleUp"}
+    assert "reason: FitsByScaleUp" in str(story.deployment.read("placements/shop/web.yaml"))
+    story.source |= web(60)
+    done = story.run()
+    assert "wait for room" in told(done) and "b: fits" not in told(done)
     assert is_at_rest(story)
 
 

@@ -93,9 +93,15 @@ def _besides(decision: Decision, view: PlanView) -> list[str]:
 
 
 def _taken(decision: Decision) -> list[str]:
-    """Why each new cluster was taken, clusters with the same reason together."""
+    """
+    Why each new cluster was taken, clusters with the same reason together. That more of what is divided fits where some is says nothing, and beside
+    what waits there the contrary.
+    """
     by_text: dict[str, list[str]] = {}
+    grown = decision.before if decision.finding.code in (Reason.DIVIDED, Reason.SHARES_WAIT) else ()
     for name, finding in sorted(decision.reasons.items()):
+        if finding.code is Reason.FITS and name in grown:
+            continue
         by_text.setdefault(finding_text(finding), []).append(name)
     if len(by_text) == 1 and decision.action is Action.PLACE:
         return list(by_text)

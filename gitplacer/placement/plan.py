@@ -159,8 +159,9 @@ def _shaped(shared: Pass, decision: Decision) -> Decision:
     if not counts:
         return decision
     finding, action = decision.finding, decision.action
-    if finding.code is Reason.KEPT and shared.is_recounted(decision.group, decision.after):
-        finding = replace(finding, code=Reason.DIVIDED)
+    grows = action is Action.KEEP and finding in decision.reasons.values()
+    if (finding.code is Reason.KEPT or grows) and shared.is_recounted(decision.group, decision.after):
+        finding = Finding(code=Reason.DIVIDED)
     if action is Action.RELOCATE and divides(shared.groups[decision.group]):
         action = Action.PLACE  # a share went elsewhere, and the group with it and not
     return replace(decision, counts=counts, finding=finding, action=action)
@@ -174,7 +175,7 @@ def _nothing_happens(decision: Decision) -> bool:
 def _is_brought_on(shared: Pass, earlier: Decision, decision: Decision) -> bool:
     """Whether a later round has looked for room for what an earlier one left of a group that is divided."""
     group = shared.groups.get(decision.group)
-    if group is None or not divides(group) or _nothing_happens(earlier):
+    if group is None or not divides(group) or (_nothing_happens(earlier) and not earlier.reasons):
         return False
     return Action.PREEMPT not in (earlier.action, decision.action)
 
