@@ -598,6 +598,8 @@ WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "where a cluster has no name": (NAMELESS, {"clusters/d.yaml": NAMELESS["clusters/d.yaml"].replace("Lost", "Active")}),
     "where a cluster's name is none": (NAMELESS_TOO, {"clusters/d.yaml": NAMELESS_TOO["clusters/d.yaml"].replace("Lost", "Active")}),
     "beside a file that is passed over": ({}, LOST | {"workloads/zoo/new.YAML": "{}"}),
+    "beside what keeps a folder from being read": ({}, LOST | {"workloads/web/Kustomization": "{}"}),
+    "beside the same, which is read": ({}, LOST | {"workloads/web/kustomization.yaml": "{}"}),
     "of two groups that become one": (STACKS, rayservice("zoo", "two", workers=0, labels="{stack: one}")),
     "of a cluster that is there twice": ({}, {A: f"{LOST[A]}---\n{LOST[A]}"}),
     "where something else stands in the file": ({A: cluster("a")[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]},

@@ -101,6 +101,9 @@ IN_TURN: dict[str, Edit] = {
     "two apps on two clusters": several(image("3"), image("3", API)),
     "a comment and an image": several(comment(API), image("4")),
     "beside a file that nobody reads": several(put("README.md", "ours", "theirs"), image("5")),
+    "beside files that nobody reads, which come and go": several(
+        lambda repo: repo.new("docs/about.md", "ours\n"), lambda repo: (repo.folder / "README.md").unlink(), image("6")
+    ),
     "more workers at most": put(SHOP, "maxReplicas: 10", "maxReplicas: 40"),
     "more workers than there is room for": workers(30),
 }

@@ -138,7 +138,7 @@ def touch_source(fleet: Fleet) -> None:
 
 
 def touch_text(fleet: Fleet) -> None:
-    fleet.commit({"README.md": "nothing of it is deployed"})
+    fleet.commit({"notes.yaml": "nothing: of it is deployed\n"})
 
 
 def touch_capacity(fleet: Fleet) -> None:
@@ -163,6 +163,17 @@ def test_whatever_moves_is_looked_at(fleet: Fleet, computed: Counted, touch: Cal
     touch(fleet)
     assert isinstance(passed(fleet, 8), Outcome)
     assert computed.number == (1 if touch is touch_source else 2)
+
+
+def test_a_file_that_nobody_reads_is_not_looked_at(fleet: Fleet, computed: Counted) -> None:
+    passed(fleet, 6)
+    before = computed.number
+    fleet.commit({"README.md": "nothing of it is deployed"})
+    assert isinstance(passed(fleet, 7), Spared)
+    (fleet.source / "README.md").unlink()
+    fleet.commit({})
+    assert isinstance(passed(fleet, 8), Spared)
+    assert computed.since(before) == 0
 
 
 def test_it_is_computed_again_when_its_time_is_over(fleet: Fleet, computed: Counted) -> None:

@@ -120,6 +120,10 @@ class Repo:
         file = self.folder / path
         file.write_text(file.read_text() + text)
 
+    def new(self, path: str, text: str) -> None:
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).write_text(text)
+
     def put(self, path: str, old: str, new: str) -> None:
         file = self.folder / path
         text = file.read_text()
@@ -169,6 +173,11 @@ REWRITTEN: dict[str, Edit] = {
     "who waits beside who does not": several(
         comment(API), put("workloads/nowhere/job.yaml", "  name: job", "  name: job  # and waits")
     ),
+    "a comment, and files that are not read": several(
+        comment(API),
+        lambda repo: repo.new("workloads/prod/api.md", "ours\n"),
+        lambda repo: (repo.folder / "README.md").unlink(),
+    ),
     "several groups, and text that is not read": several(
         comment(API), comment("workloads/twice/web.yaml"), comment("README.md"), comment("workloads/own/both.yaml")
     ),
@@ -177,6 +186,10 @@ SPARED: dict[str, Edit] = {
     "who waits": put("workloads/nowhere/job.yaml", "  name: job", "  name: job  # and waits"),
     "who is held": comment("workloads/broken/pod.yaml"),
     "text that is not read": several(comment("README.md"), comment("notes/about.txt")),
+    "a file more that is not read": lambda repo: repo.new("docs/pictures/more.svg", "<svg/>\n"),
+    "a file less that is not read": lambda repo: (repo.folder / "README.md").unlink(),
+    "another name of a file that is not read": lambda repo: (repo.folder / "README.md").rename(repo.folder / "README"),
+    "a workflow": lambda repo: repo.new(".github/workflows/plan.yml", "on: push\n"),
     "behind a List, of which the items alone are deployed": comment("workloads/own/list.yaml"),
 }
 WHOLE: dict[str, Edit] = {
@@ -210,8 +223,10 @@ WHOLE: dict[str, Edit] = {
     "a Cluster": comment("clusters/a.yaml"),
     "a policy": comment("policies/anywhere.yaml"),
     "a snapshot": comment("capacity/a.yaml"),
-    "a new file": lambda repo: (repo.folder / "more.md").write_text("new\n"),
-    "a file less": lambda repo: (repo.folder / "README.md").unlink(),
+    "a manifest more": lambda repo: repo.new("more.yaml", CONFIG.replace("NAME", "more")),
+    "what keeps a folder from being read": lambda repo: repo.new("workloads/prod/Kustomization", "resources: []\n"),
+    "a manifest for its name in capitals": lambda repo: repo.new("workloads/prod/more.YAML", "kind: Pod\n"),
+    "a new link": lambda repo: (repo.folder / "workloads/prod/more.md").symlink_to("train.yaml"),
     "a manifest less": lambda repo: (repo.folder / API).unlink(),
     "a manifest elsewhere": lambda repo: (repo.folder / API).rename(repo.folder / "workloads/prod/moved.yaml"),
     "a manifest that may be run": lambda repo: (repo.folder / API).chmod(0o755),

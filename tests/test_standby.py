@@ -646,7 +646,7 @@ FAULTS = {
     "a directory that is not there": (
         {"clusters/gke.yaml": ("standby: standby/gke/standby", "standby: standby/gke/asleep")},
         "clusters/gke.yaml:13:54 StandbyManifests",
-        "there is no directory standby/gke/asleep",
+        "there are no manifests in standby/gke/asleep",
     ),
     "a directory without objects": (
         {"standby/gke/standby/pool.yaml": None},

@@ -19,16 +19,17 @@ from gitplacer.source.edited import Change, EditedFile, read_both, read_new
 from gitplacer.source.files import Memo, ReadFile, is_read
 from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.source.oddpaths import odd_paths
+from gitplacer.source.territory import keeps_unread
 from gitplacer.tree import Tree
 from gitplacer.workloads.facts import ObjectFacts, Role
 
 
 def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) -> frozenset[str] | None:
     """
-    The manifests that a change edits, if each takes nothing away; else None. Other files may change that are not read, unless they are among the
-    `unread` in which words count.
+    The manifests that a change edits, if each takes nothing away; else None. Other files may change, come and go that are not read, unless they are among
+    the `unread` in which words count.
     """
-    before = change.texts(source)
+    before = change.that_counts(source, unread).texts(source)
     if before is None or not before.entries.keys().isdisjoint(unread):
         return None
     edited = read_both(filter(is_read, before), before, source, memo)
@@ -56,8 +57,11 @@ def concern_of(change: Change, source: Tree, spec: FleetSpec, unread: Collection
     Whom a change of a fleet's source concerns that writes or edits manifests, or gives clusters another state; None where it does more than that, takes a
     file or an object away, or has pods that look at others, which may be anywhere. Other files may change as above, under paths that nothing is to be said of.
     """
+    change = change.that_counts(source, unread)
     before = change.texts_before(source)
     if before is None or not change.entries.keys().isdisjoint(unread) or odd_paths(change.entries):
+        return None
+    if any(keeps_unread(path) or not is_read(path) for path in change.entries if path not in before):
         return None
     paths = [path for path in change.entries if is_read(path)]
     edited = read_both((path for path in paths if path in before), before, source, memo)

@@ -39,7 +39,7 @@ def planned_partly(
     inputs, repository = work.inputs, work.source.repository
     assert inputs.commit is not None and repository is not None
     change = changed_since(rest, work, folder)
-    if change.texts_before(inputs.source) is None:
+    if change.that_counts(inputs.source, ()).texts_before(inputs.source) is None:
         return None
     place = place_of(work.deployment, folder)
     key = base_key(inputs, repository.tree_id(rest.source, folder))

@@ -162,7 +162,8 @@ def _edited(memo: Memo, work: Work, change: Change, files: _Files, rest: AtRest)
     """The manifests among what the source has changed, by path; None where something else counts in it."""
     from gitplacer.rewriting import Edited, Rewritable  # which takes a while; a pass that is spared does without
 
-    old, new = change.texts(work.inputs.source), work.inputs.source
+    new = work.inputs.source
+    old = change.that_counts(new, files.unread).texts(new)
     paths = [path for path in old or () if path in files.rewritable and path not in rest.edited]
     others = set(old or ()) - set(paths)
     if old is None or any(is_read(path) or path in files.unread for path in others):

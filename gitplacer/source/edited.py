@@ -2,16 +2,18 @@
 Files of a source that are other texts than they were, and what was read of them before and after.
 
 A commit that a person makes nearly always edits a few files. Who knows what became of the source before it need only look at those; a
-file that is new, gone or of another mode is for a look at the whole.
+manifest that is new, gone or of another mode is for a look at the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from gitplacer.source.files import Memo, ReadFile, read_documents
+from gitplacer.source.files import Memo, ReadFile, is_read, read_documents
+from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.shares import MOST
+from gitplacer.source.territory import is_kept_unread, keeps_unread
 from gitplacer.tree import Blobs, Entry, Tree, differing_paths
 
 MOST_FILES = 100
@@ -30,6 +32,22 @@ class Change:
         """That of two trees."""
         paths = differing_paths(before, source)
         return Change({path: (before.entries.get(path), source.entries.get(path)) for path in paths}, before.blobs)
+
+    def that_counts(self, source: Tree, unread: Collection[str]) -> Change:
+        """
+        The same without what is new or gone and was never looked at, such as a README or a picture. `unread` are files of which words count though they
+        could not be read.
+        """
+        said = odd_paths(self.entries)
+
+        def counts(path: str) -> bool:
+            there = [entry for entry in self.entries[path] if entry is not None]
+            if is_read(path) or path in unread or path in said or keeps_unread(path):
+                return True
+            return len(there) != 1 or not there[0].is_text or is_kept_unread(source, path)
+
+        found = {path: entries for path, entries in self.entries.items() if counts(path)}
+        return self if len(found) == len(self.entries) else Change(found, self.blobs)
 
     def texts(self, source: Tree) -> Tree | None:
         """

@@ -19,7 +19,7 @@ from gitplacer.documents import Document, Path, parse
 from gitplacer.kinds.fleet import Cluster, FleetSpec
 from gitplacer.kinds.standby import Clone, ManifestFolders, Standby, StandbyManifests
 from gitplacer.problems import Problem, Severity, nearest
-from gitplacer.source.files import READ_ENDINGS, SourceDocument, read_document
+from gitplacer.source.files import SourceDocument, is_read, read_document
 from gitplacer.source.manifests import PLATFORM, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds
 from gitplacer.source.tenancy import Tenancy
@@ -199,7 +199,7 @@ class _Folders:
         problems: list[Problem] = []
         sets = []
         for key, folder in (("active", folders.active), ("standby", folders.standby)):
-            paths = [p for p in self._tree if p.startswith(f"{folder}/") and p.endswith(READ_ENDINGS)]
+            paths = [p for p in self._tree if p.startswith(f"{folder}/") and is_read(p)]
             why = self._unusable(folder, paths)
             if why is not None:
                 problems.append(document.problem("StandbyManifests", *why, path=(*path, key)))
@@ -212,8 +212,8 @@ class _Folders:
         """What is wrong with a directory, and what to do."""
         outside = next((p for p in paths if unit_of(self._spec, p) != PLATFORM), None)
         broken = next((p for p in paths if p in self._unread), None)
-        if not any(p.startswith(f"{folder}/") for p in self._tree):
-            return f"there is no directory {folder}", "write the manifests there; names are from the top of the source"
+        if not paths:
+            return f"there are no manifests in {folder}", "write them there; names are from the top of the source"
         if outside is not None:
             hint = f"put it below one of {', '.join(self._spec.platform.paths)}, or add it to the Fleet's spec.platform.paths"
             return f"{folder} is outside of the platform paths", hint

@@ -23,9 +23,7 @@ class Territory:
         """The folder of the snapshots, where they lie beside the source."""
         self._tree = tree
         self._units: dict[str, str | None] = {}
-        self._folders = frozenset(
-            f for p in tree if p.rpartition("/")[2] in _UNRENDERED for f in (p.rpartition("/")[0] + "/",)
-        ) - {"/"}
+        self._folders = frozenset(f for p in tree if keeps_unread(p) for f in (p.rpartition("/")[0] + "/",)) - {"/"}
 
     def unit(self, path: str) -> str | None:
         """Which unit a file's objects are rendered into, or None for a file that holds neither."""
@@ -49,6 +47,16 @@ class Territory:
     def unrendered(self, path: str) -> str | None:
         """The outermost folder that a path is in, with a slash, that holds input of Kustomize or Helm; None if there is none."""
         return next((folder for folder in folders_of(path) if folder in self._folders), None) if self._folders else None
+
+
+def keeps_unread(path: str) -> bool:
+    """Whether a file of this path keeps all in its folder from being read, whatever is in it: it is for Kustomize or Helm."""
+    return path.rpartition("/")[2] in _UNRENDERED
+
+
+def is_kept_unread(tree: Tree, path: str) -> bool:
+    """Whether a path is in a folder of a tree that such a file is in."""
+    return any(folder + name in tree.entries for folder in folders_of(path) for name in _UNRENDERED)
 
 
 def folders_of(path: str) -> Iterator[str]:
