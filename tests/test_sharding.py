@@ -107,6 +107,7 @@ def test_two_shards_do_not_write_to_one_repo(repo: Path, tmp_path: Path, capfd: 
         "research/ of the deployment repo has a and b, and neither these nor what is placed there are of this fleet"
         in ran.err
     )
+    assert "if it is this one's, replace first its clusters, or its apps, and the rest in a later commit" in ran.err
     assert git(bare, "rev-parse", "main") == before
 
     path.write_text(path.read_text().replace("root: research", "branch: serving"))

@@ -39,7 +39,7 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
         )
     if others := _of_another_fleet(snapshot, units):
         told = f"{root} of the deployment repo has {few(others)}, and neither these nor what is placed there are of this fleet: another one writes it"
-        hint = "a deployment repo is one fleet's: look at --deployment and GITPLACER_DEPLOYMENT, and at spec.deployment of the Fleet"
+        hint = "a deployment repo is one fleet's: look at --deployment and GITPLACER_DEPLOYMENT, and at spec.deployment of the Fleet; if it is this one's, replace first its clusters, or its apps, and the rest in a later commit"
         raise Rejected({*snapshot.problems, Problem(place, "NotOurs", told, hint)})
     own = "a branch" if METADATA in deployment and not units.sentinels else "a root or a branch"
     hint = f"give gitplacer {own} of its own (spec.deployment of the Fleet)"

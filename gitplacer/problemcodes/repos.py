@@ -153,8 +153,8 @@ CODES: Mapping[str, Code] = {
         "The deployment repo's directories belong to somebody else",
         "Files are there that no sentinel of ours marks, or Flux, another hydrator or another fleet writes there. Or somebody has removed the "
         "whole root, and the records of what is placed are still there. Nothing is touched.",
-        "Give gitplacer a root or a branch of its own in `spec.deployment` of the Fleet, and each fleet a repo of its own. What was removed "
-        "comes back by a revert.",
+        "Give gitplacer a root or a branch of its own in `spec.deployment` of the Fleet, and each fleet a repo of its own. A fleet is known by "
+        "its clusters and its apps, so to replace all of both takes two commits. What was removed comes back by a revert.",
     ),
     "UntrustedFleet": Code(
         "A revision that is not trusted changes the Fleet",
