@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from gitplacer.model.labels import Taint
-from gitplacer.model.podrules import HostPort
+from gitplacer.model.labels import Requirement, Taint
+from gitplacer.model.podrules import HostPort, PodTerm, Selector
 from gitplacer.model.resources import Resources
 from gitplacer.placement import foresight
 from gitplacer.scheduler import answer
@@ -35,8 +36,16 @@ amounts = st.fixed_dictionaries(
 )
 
 
+terms = st.builds(
+    PodTerm,
+    topology_key=st.sampled_from(["host", "zone", "nowhere"]),
+    selector=st.sampled_from([Selector((Requirement("app", "In", (app,)),)) for app in "ab"] + [Selector(())]),
+    namespaces=st.just(("default",)),
+)
+
+
 @st.composite
-def pods(draw: st.DrawFn, number: int) -> Pod:
+def pods(draw: st.DrawFn, number: int, *, repel: bool) -> Pod:
     asked = draw(amounts) if draw(st.integers(0, 9)) else {}
     ports = (HostPort("0.0.0.0", "TCP", draw(st.integers(8080, 8081))),) if draw(st.integers(0, 4)) == 0 else ()
     return Pod(
@@ -46,6 +55,8 @@ def pods(draw: st.DrawFn, number: int) -> Pod:
         scored_memory=asked.get("memory", 200 * 2**20),
         node_selector=(("zone", "a"),) if draw(st.integers(0, 4)) == 0 else (),
         ports=ports,
+        labels=(("app", draw(st.sampled_from("abc"))),) if repel else (),
+        pod_anti_affinity=tuple(draw(st.lists(terms, max_size=2))) if repel else (),
     )
 
 
@@ -58,7 +69,7 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
     used = draw(st.sampled_from([{}, {"cpu": 1000}, {"cpu": 500, "memory": GI}, {"cpu": 9000, GPU: 1}]))
     return Node(
         name=f"node-{number:03}",
-        labels=(("zone", draw(st.sampled_from("ab"))),),
+        labels=(("zone", draw(st.sampled_from("abc"))), ("host", f"node-{number:03}")),
         taints=(Taint("only", "", "NoSchedule"),) if draw(st.integers(0, 9)) == 0 else (),
         allocatable=Resources(offered),
         used=Resources(used),
@@ -67,17 +78,22 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
 
 @st.composite
 def boards(draw: st.DrawFn) -> Board:
-    """Few nodes, or some copied until there are more than a hundred; classes of pods, each with some copies."""
+    """Few nodes, or some copied until there are more than a hundred; classes of pods, each with some copies, which keep others away or do not."""
     different = [draw(nodes(number)) for number in range(draw(st.integers(1, 6)))]
     if draw(st.integers(0, 3)) == 0:
         many = draw(st.integers(98, 230))
         different = [_named(different[i % len(different)], f"node-{i:03}") for i in range(many)]
+    repel = draw(st.booleans())
+    running = [
+        replace(draw(pods(90 + number, repel=True)), node_name=draw(st.sampled_from(different)).name)
+        for number in range(draw(st.integers(0, 3)) if repel else 0)
+    ]
     gang = [
         _named(pod, f"{pod.name}-{copy}")
-        for pod in [draw(pods(number)) for number in range(draw(st.integers(1, 5)))]
+        for pod in [draw(pods(number, repel=repel)) for number in range(draw(st.integers(1, 5)))]
         for copy in range(draw(st.integers(1, 6)))
     ]
-    return Board(Site(ClusterObjects(tuple(different), (), {})), gang)
+    return Board(Site(ClusterObjects(tuple(different), tuple(running), {})), gang)
 
 
 def _named(thing: Any, name: str) -> Any:
@@ -101,6 +117,7 @@ def test_a_compiled_run_is_the_plain_one(board: Board, profile: Profile, whole: 
     may_wait = frozenset(data.draw(st.sets(st.sampled_from(range(len(board.classes))))))
     plain = simulate(board, order, profile, whole=whole, may_wait=may_wait)
     event(f"left: {bool(plain.left)}, by luck: {plain.by_luck}, large: {len(board.nodes) >= 100}")
+    event(f"some keep others away: {not all(board.static)}")
     machine = compiled.Machine(board)
     for other in data.draw(st.lists(profiles, max_size=2)):  # what was found out in one run is used in the next
         machine.run(data.draw(st.permutations(board.class_of)), other)

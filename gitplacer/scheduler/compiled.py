@@ -1,5 +1,6 @@
 """
-Runs of the scheduler in machine code: what `simulation.simulate` says, for boards on which a node is its load and nothing else.
+Runs of the scheduler in machine code: what `simulation.simulate` says, for boards on which a node is its load and nothing else, but for pods that keep
+others away by required anti-affinity.
 
 Thousands of runs are played for gangs that crowd a cluster, and nearly all of a run is arithmetic on a few integers for each node. Numba
 (`gitplacer[fast]`) compiles it; where it is not installed, or where little is played, the plain version does the same. The two are
@@ -12,7 +13,8 @@ nodes as they are at the beginning are kept for the next run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -46,14 +48,18 @@ class Machine:
         self._clash = np.array(board.clash, dtype=np.bool_)
         self._devices = np.array(["/" in name for name in board.columns])
         self._looked_at = looked_at(len(board.nodes))
+        self._alike = board.loads_are_all
+        self._apart = _Apart.of(board)
         self._room = np.full(self._admits.shape, _UNKNOWN, dtype=np.int64)
         self._worth = np.full((len(RESOURCE_SCORES), *self._admits.shape), _UNKNOWN, dtype=np.int64)
         """What was found out of nodes with nothing bound, by each score: most runs ask it again."""
 
     @staticmethod
     def made_for(board: Board) -> bool:
-        """Whether filters and scores see nothing of a node but its load, in numbers that floats hold as they are."""
-        if not (board.loads_are_all and len(board.nodes)):
+        """
+        Whether filters and scores see nothing of a node but its load and pods that keep others away, in numbers that floats hold as they are.
+        """
+        if not (board.only_repels and len(board.nodes)):
             return False
         of_nodes = board.site.small_amounts
         if of_nodes is None:
@@ -78,7 +84,8 @@ class Machine:
         end, by_luck = _run(
             self._start, self._free.copy(), self._offered, self._amounts.copy(), self._admits, self._asks, self._adds,
             self._clash, self._devices, classes, waits, whole, self._looked_at,
-            score, _TIES.index(profile.ties), profile.seed, went, self._room, self._worth[score],
+            score, _TIES.index(profile.ties), profile.seed, went, self._room, self._worth[score], self._alike,
+            self._apart.counts.copy(), *self._apart.rest,
         )  # fmt: skip
         nodes = went[:end].tolist()
         bound = tuple((k, node) for k, node in zip(order, nodes, strict=False) if node >= 0)
@@ -88,7 +95,37 @@ class Machine:
         return Run(bound, tuple(left), by_luck)
 
 
-def _ints(rows: Sequence[Sequence[int]]) -> Array:
+class _Apart(NamedTuple):
+    """
+    Who keeps whom away: pods are counted by domain, by several counters (`Board.counters`). Each has a row: the domain of each node, -1 where the node is in
+    none; and how many there are in each before any pod is bound. Of each class the counters that have to be at 0 where a pod of it may go, and those
+    to which it adds one, each a stretch of one array.
+    """
+
+    counts: Array
+    rest: tuple[Array, Array, Array, Array, Array]
+
+    @staticmethod
+    def of(board: Board) -> _Apart:
+        asked = sorted({i for rules in board.rules for i in rules.anti})
+        row = {i: number for number, i in enumerate(asked)}
+        domains = np.full((len(asked), len(board.nodes)), -1, dtype=np.int64)
+        counts = np.zeros((len(asked), max((len(board.counters[i].base) for i in asked), default=0)), dtype=np.int64)
+        for i, number in row.items():
+            counter = board.counters[i]
+            domains[number] = counter.of
+            counts[number, : len(counter.base)] = counter.base
+        minds = [[row[i] for i in rules.anti] for rules in board.rules]
+        adds = [[row[i] for i, _ in of_class if i in row] for of_class in board.adds]
+        return _Apart(counts, (domains, *_stretches(minds), *_stretches(adds)))
+
+
+def _stretches(rows: Sequence[Sequence[int]]) -> tuple[Array, Array]:
+    """Some rows one behind the other, and where each begins, and the last one ends."""
+    return _ints([each for row in rows for each in row]), _ints([0, *accumulate(map(len, rows))])
+
+
+def _ints(rows: Sequence[Sequence[int]] | Sequence[int]) -> Array:
     return np.array(rows, dtype=np.int64)
 
 
@@ -100,12 +137,12 @@ _compiled = numba.njit
 @compiled
 def _run(
     start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, whole, looked_at, score, ties, seed, went,
-    first_room, first_worth,
+    first_room, first_worth, alike, counts, domains, minds, minds_from, counted, counted_from,
 ):  # fmt: skip
     """
     Bind pods in order; `went` gets the node of each, UNKNOWN where there is none. Returns at which pod it ended, and whether luck
-    decided; `free` and `amounts` are written to. `first_room` and `first_worth` are what is known of nodes with nothing bound, by
-    this score; more is added.
+    decided; `free`, `amounts` and `counts` are written to. `first_room` and `first_worth` are what is known of nodes with nothing bound, by
+    this score; more is added. `alike`: nodes of one load are; `counts` and what follows is as in `_Apart`.
     """
     nodes, classes = len(start), len(asks)
     on = np.zeros((nodes, classes), dtype=np.int64)
@@ -122,13 +159,13 @@ def _run(
     by_luck = nodes >= ALL_NODES
     for i in range(len(order)):
         k = order[i]
-        count = 0
+        minded, count = minds[minds_from[k] : minds_from[k + 1]], 0
         for n in range(nodes):
             if room[k, n] == _UNKNOWN:
                 room[k, n] = _room(n, k, -1, free, admits, asks, clash, on)
                 if not touched[n]:
                     first_room[k, n] = room[k, n]
-            if room[k, n] > 0:
+            if room[k, n] > 0 and not _kept_away(n, counts, domains, minded):
                 feasible[count] = n
                 count += 1
         if count == 0:
@@ -155,7 +192,7 @@ def _run(
         chosen = 0
         if best > 1:
             if not by_luck:
-                by_luck = _differ(feasible, best, start, on)
+                by_luck = not alike or _differ(feasible, best, start, on)
             if ties == 1:
                 chosen = best - 1
             elif ties == 2:
@@ -168,6 +205,9 @@ def _run(
             free[n, c] -= asks[k, c]
         for a in range(4):
             amounts[n, 2 + a] += adds[k, a]
+        for c in counted[counted_from[k] : counted_from[k + 1]]:
+            if domains[c, n] >= 0:
+                counts[c, domains[c, n]] += 1
         on[n, k] += 1
         touched[n] = True
         remaining[k] -= 1
@@ -185,6 +225,15 @@ def _next(drawn):
 @_compiled
 def _share(drawn, below):
     return (drawn >> 8) * below >> 24
+
+
+@_compiled
+def _kept_away(n, counts, domains, minded):
+    """Whether one of some counters has counted a pod in the domain of a node."""
+    for c in minded:  # noqa: SIM110 - `any` of a generator cannot be compiled
+        if domains[c, n] >= 0 and counts[c, domains[c, n]] > 0:
+            return True
+    return False
 
 
 @_compiled
