@@ -169,6 +169,12 @@ def test_aliases_and_merge_keys_are_written_out() -> None:
     assert value_of(text) == {"base": shared, "use": shared, "own": {**shared, "x": 3}, "many": {**shared, "w": 4}}
 
 
+def test_a_merge_key_may_have_the_tag_of_one_as_yq_writes_it() -> None:
+    text = "base: &b {x: 1, z: 2}\nown:\n  !!merge <<: *b\n  x: 3\nflow: {!!merge <<: [*b, {x: 9, w: 4}]}\nvalue: !!merge <<\n"
+    base = {"x": 1, "z": 2}
+    assert value_of(text) == {"base": base, "own": {**base, "x": 3}, "flow": {**base, "w": 4}, "value": "<<"}
+
+
 def test_an_anchor_may_be_set_again() -> None:
     assert value_of("a: &x 1\nb: *x\nc: &x 2\nd: *x\n") == {"a": 1, "b": 1, "c": 2, "d": 2}
 
@@ -308,6 +314,8 @@ def test_a_parsed_file_can_be_kept() -> None:
         ("a: *x\n", "1:4 UndefinedAlias"),
         ("a: &x [*x]\n", "1:8 RecursiveAlias"),
         ("a: 1\n--- \nb: &x 1\n---\nc: *x\n", "5:4 UndefinedAlias"),
+        ("a: !!merge x\n", "1:4 CustomTag"),
+        ("b: &b {x: 1}\na:\n  !!merge x: *b\n", "3:3 CustomTag"),
         ("a:\n  <<: 5\n", "2:7 InvalidMerge"),
         ("a:\n  <<: [{x: 1}, y z]\n", "2:7 InvalidMerge"),
         ("a:\n\tb: 1\n", "2:1 TabIndentation"),

@@ -55,6 +55,7 @@ MAX_SCALAR = 1 << 20
 """Characters in one scalar. An object in etcd holds 1.5 MiB at most."""
 
 _CORE = "tag:yaml.org,2002:"
+_MERGE_TAG = _CORE + "merge"
 _NOT_A_KEY, _REFUSED, _MERGE = object(), object(), object()
 
 
@@ -301,7 +302,7 @@ class _Composer:
     # Scalars and aliases
 
     def scalar(self, event: Any, start: int) -> tuple[Any, bool]:
-        """The value, and whether it is a plain `<<`."""
+        """The value, and whether it merges: a plain `<<`, or one with the tag of that, as yq writes it."""
         text: str = event.value
         if len(text) > MAX_SCALAR:
             raise self.stop(
@@ -323,6 +324,8 @@ class _Composer:
                     self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
                     return None, False
             return shared(text), text == "<<"
+        if tag == _MERGE_TAG and text == "<<":
+            return shared(text), True
         return self.tagged(tag, text, start), False
 
     def tagged(self, tag: str, text: str, start: int) -> Any:
