@@ -53,6 +53,7 @@ def found(value: dict[str, Any]) -> list[Problem]:
 
 BLOCK = "write it as a block of text: {}: | and below it, indented, what is there now"
 QUOTES, NO_QUOTES = "put it in quotes", "remove the quotes"
+WORKER = "workerGroupSpecs.0.template.spec"
 SLIPS = [
     ("RayService", "serveConfigV2: {applications: []}", "is a mapping, not text", BLOCK.format("serveConfigV2")),
     ("RayService", "serveConfigV2: []", "is a list, not text", BLOCK.format("serveConfigV2")),
@@ -76,6 +77,17 @@ SLIPS = [
     ("RayCluster", "autoscalerOptions: all", "is text, not a mapping", ""),
     ("RayCluster", "gcsFaultToleranceOptions.redisPassword.value: 123", "is the number 123, not text", QUOTES),
     ("RayCluster", "headServiceAnnotations: {public: true}", "headServiceAnnotations.public is true, not text", QUOTES),
+    ("RayCluster", f"{WORKER}.containers.0.resources.limits: {{cpu: 1.5}}", "limits.cpu is the number 1.5, not text or a whole number", QUOTES),
+    ("RayService", f"rayClusterConfig.{WORKER}.initContainers: [{{name: a, image: a, resources: {{requests: {{cpu: 0.1}}}}}}]",
+     "requests.cpu is the number 0.1, not text or a whole number", QUOTES),
+    ("RayCluster", f"{WORKER}.resources.requests: {{cpu: 2.5}}", "template.spec.resources.requests.cpu is the number 2.5, not text or a whole number", QUOTES),
+    ("RayCluster", f"{WORKER}.volumes: [{{name: a, emptyDir: {{sizeLimit: 0.5}}}}]", "emptyDir.sizeLimit is the number 0.5, not text or a whole number", QUOTES),
+    ("RayCluster", f"{WORKER}.volumes: [{{name: a, ephemeral: {{volumeClaimTemplate: {{spec: {{resources: {{requests: {{storage: 1.5}}}}}}}}}}}}]",
+     "requests.storage is the number 1.5, not text or a whole number", QUOTES),
+    ("RayCluster", "autoscalerOptions.resources.limits: {cpu: 0.5}", "limits.cpu is the number 0.5, not text or a whole number", QUOTES),
+    ("RayCluster", "gcsFaultToleranceOptions.storage.size: 0.5", "storage.size is the number 0.5, not text or a whole number", QUOTES),
+    ("RayJob", "submitterPodTemplate.spec: {restartPolicy: Never, containers: [{name: a, image: a, resources: {requests: {cpu: 0.5}}}]}",
+     "requests.cpu is the number 0.5, not text or a whole number", QUOTES),
     ("RayJob", "runtimeEnvYAML: {pip: [torch]}", "is a mapping, not text", BLOCK.format("runtimeEnvYAML")),
     ("RayJob", "entrypoint: [python, a.py]", "is a list, not text", ""),
     ("RayJob", "entrypointResources: {gpu: 1}", "is a mapping, not text", "write it as text in quotes: entrypointResources: '{\"name\": 1}'"),
@@ -183,6 +195,11 @@ RIGHT = [
     ("RayJob", "entrypointNumGpus", 1),
     ("RayJob", "entrypointResources", '{"a": 1}'),
     ("RayJob", "metadata", {}),
+    (
+        "RayCluster",
+        f"{WORKER}.containers.0.resources",
+        {"requests": {"cpu": "0.5", "memory": 1.5e9}, "limits": {"cpu": 1, "memory": "2.5Gi"}},
+    ),
 ]
 
 

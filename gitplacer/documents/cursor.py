@@ -151,6 +151,12 @@ class Cursor:
         for index, value in enumerate(self._list(key)):
             self.check_text(index, value, key)
 
+    def check_int_or_text(self, key: str) -> None:
+        """Tells where the value at the key is a number with a fraction, for which there are quotes. What else it is, is not looked at."""
+        value = self.value.get(key)
+        if isinstance(value, float):
+            self._wrong_type((*self.path, key), value, "text or a whole number", _QUOTE)
+
     def quantity(self, resource: str, key: str) -> int | None:
         """The quantity at the key, in the grain of `model.quantity.amount`."""
         value = self.value.get(key)

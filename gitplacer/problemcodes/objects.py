@@ -38,7 +38,8 @@ CODES: Mapping[str, Code] = {
     "WrongType": Code(
         "A value has the wrong type",
         "A number is not a string and a string is not a number: YAML's guesses (`1.10`, `on`, `0123`) are where mistakes hide. Of a Ray "
-        "object the API server refuses the whole: `rayVersion: 2.10` is a number, and `serveConfigV2` is a text with YAML in it.",
+        "object the API server refuses the whole: `rayVersion: 2.10` is a number, `serveConfigV2` is a text with YAML in it, and an amount with "
+        "a fraction, `cpu: 0.5`, is in quotes, although a Pod or a Deployment may have it without.",
         "Write the type that the message names; put strings in quotes, and YAML that is to be a text into a block, `serveConfigV2: |`.",
     ),
     "InvalidValue": Code(

@@ -32,6 +32,7 @@ from gitplacer.rules import (
     networkpolicy,
     plainsecrets,
     podsecurity,
+    quantities,
     raycronjob,
     rayjob,
     raynodes,
@@ -59,6 +60,7 @@ ONLY_FLUX = ("FluxVariable", "AutoscalerOwnsReplicas")
 
 FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "types": fieldtypes.RULES,  # the first, since its hints are the best
+    "quantities": quantities.RULES,
     "names": names.RULES,
     "fields": fields.RULES,
     "versions": versions.RULES,
