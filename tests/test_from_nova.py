@@ -711,6 +711,7 @@ def test_what_nova_wrote_is_left_out_and_what_it_only_shows_is_not_imported() ->
 SHELVES = {
     "an app": (workload("web", ", namespace: a, labels: {app: x}"), "workloads/a/f1.yaml"),
     "what says no namespace": (workload("web", ", labels: {app: x}"), "unplaced/f1.yaml"),
+    "what says an empty one": (workload("web", ", namespace: '', labels: {app: x}"), "unplaced/f1.yaml"),
     "what an app may need": (workload("cm", ", namespace: a", "v1 ConfigMap"), "workloads/a/f1.yaml"),
     "an app that no policy selects": (workload("web", ", namespace: a, labels: {app: y}"), "unplaced/f1.yaml"),
     "a namespace": (workload("a", ", labels: {team: t}", "v1 Namespace"), "platform/namespaces/f1.yaml"),

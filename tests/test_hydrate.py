@@ -7,6 +7,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,18 @@ def test_a_service_is_placed_byte_for_byte_with_its_namespace_and_a_record() -> 
     assert "clusters/b/platform/namespaces/prod.yaml" not in story.deployment
     assert "placements/prod/api.yaml" in story.deployment
     assert [step.message.splitlines()[0] for step in done.steps] == ["Place prod/api"]
+
+
+@pytest.mark.parametrize("written", ["null", "", '""', "''"])
+def test_a_namespace_that_is_empty_is_none_and_the_path_gives_one(written: str) -> None:
+    files = rayservice("prod", "api")
+    source = files["workloads/prod/api.yaml"]
+    assert "{name: api" in source
+    files["workloads/prod/api.yaml"] = source.replace("{name: api", f"{{namespace: {written}, name: api", 1)
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=TWO)
+    assert not story.run().problems
+    written_there = story.deployment.read("clusters/a/workloads/prod/api/api.yaml").decode()
+    assert yaml.safe_load(written_there)["metadata"]["namespace"] == "prod"
 
 
 def test_what_a_pass_came_to_is_freed_when_it_is_let_go_of() -> None:

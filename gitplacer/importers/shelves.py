@@ -137,7 +137,7 @@ def _things(
         notes.add(Outcome.NOT_UNDERSTOOD, document, (), what, todo)
         return []
     clustered = scopes.is_cluster_scoped(group, kind)
-    written = metadata.get("namespace")
+    written = None if metadata.get("namespace") == "" else metadata.get("namespace")
     if written is not None and not clustered and not (isinstance(written, str) and is_dns_label(written)):
         hint = "write up to 63 lower-case letters, digits and '-', with no '-' at its ends"
         path = ("metadata", "namespace")

@@ -197,7 +197,7 @@ def identity_in(document: Document) -> Identity | None:
 def _identity(version: object, kind: object, metadata: object) -> Identity | None:
     if not isinstance(metadata, dict):
         return None
-    return Identity(api_group(str(version)), str(kind), str(metadata.get("namespace", "")), str(metadata.get("name")))
+    return Identity(api_group(str(version)), str(kind), str(metadata.get("namespace") or ""), str(metadata.get("name")))
 
 
 def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
@@ -279,7 +279,7 @@ def _namespace(
     if is_cluster_scoped(group, kind):
         return "", False
     written = document.parsed.metadata.get("namespace")
-    if written is not None:
+    if written not in (None, ""):  # an empty one is none to the API server
         if isinstance(written, str) and is_dns_label(written):
             return written, False
         hint = _as_a_name(written, "write up to 63 lower-case letters, digits and `-`, with no `-` at its ends")
