@@ -196,7 +196,7 @@ SERVER_FIELDS = {
 def server_field(draw: st.DrawFn) -> Spelling:
     value = draw(OBJECTS)
     if draw(st.integers(0, 5)) == 0:
-        return draw(written({**value, "status": {draw(NAMES): draw(JSON_TEXTS)}}, "ServerField"))
+        return draw(written({**value, "status": {draw(NAMES): "x" + draw(JSON_TEXTS)}}, "ServerField"))
     field = draw(st.sampled_from(sorted(SERVER_FIELDS)))
     return draw(written(with_metadata(value, **{field: draw(SERVER_FIELDS[field])}), "ServerField"))
 

@@ -119,6 +119,7 @@ REFUSED: dict[str, Case] = {
     "token": ("NotAllowed", SECRET, ("type",), "kubernetes.io/service-account-token"),
     "token to come": ("NotAllowed", SEALED, ("spec", "template", "type"), "kubernetes.io/service-account-token"),
     "status": ("ServerField", CONFIG, ("status",), {"phase": "Running"}),
+    "a field of a status": ("ServerField", CONFIG, ("status",), {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}, "replicas": 0}),
     "uid": ("ServerField", CONFIG, ("metadata", "uid"), "1-2"),
     "resourceVersion": ("ServerField", CONFIG, ("metadata", "resourceVersion"), "7"),
     "managedFields": ("ServerField", CONFIG, ("metadata", "managedFields"), [{"manager": "kubectl"}]),
@@ -246,6 +247,10 @@ def test_every_code_about_strangers_is_tried_here() -> None:
 
 HARMLESS: dict[str, dict[str, Any]] = {
     "an empty status": put(CONFIG, ("status",), {}),
+    "the status of a Service that kubectl has printed": put(CONFIG, ("status",), {"loadBalancer": {}}),
+    "a status of which nobody has set a field": put(
+        CONFIG, ("status",), {"desiredCPU": "0", "head": {}, "replicas": 0, "conditions": [], "ready": False, "state": "", "at": None}
+    ),
     "no time of making": put(CONFIG, ("metadata", "creationTimestamp"), None),
     "no finalizers": put(CONFIG, ("metadata", "finalizers"), []),
     "a sealed secret": SEALED,

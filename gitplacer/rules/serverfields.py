@@ -3,7 +3,7 @@ What only a cluster writes: fields of a live object that was copied out of one.
 
 A uid or resourceVersion makes the apply fail; an owner or finalizer lets the object vanish, or never go, with nothing in Git to say
 why; a status claims what is not so. They are refused and not taken out, for what was reviewed is what arrives. Empty ones do
-nothing, and tools write them: `status: {}`, `creationTimestamp: null`.
+nothing, and tools write them: `creationTimestamp: null`, `status: {}`, and the status of a Service, `loadBalancer: {}`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,23 @@ def written_by_servers(value: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for field, does in _IN_METADATA.items():
         if metadata.get(field) not in (None, "", [], {}):
             yield ("metadata", field), f"metadata.{field} {does}"
-    if value.get("status") not in (None, {}):
+    if not _says_nothing(value.get("status")):
         yield ("status",), "status is what a cluster observed"
     annotations = metadata.get("annotations")
     if isinstance(annotations, dict) and annotations.get(LAST_APPLIED):
         yield ("metadata", "annotations", LAST_APPLIED), f"{LAST_APPLIED} is a copy of the object that kubectl made"
+
+
+def _says_nothing(status: Any) -> bool:
+    """Whether there is nothing in a status but what Go writes of fields that nobody has set."""
+    waiting = [status]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            waiting += found.values()
+        elif found not in (None, "", [], 0, "0"):  # the last is how a quantity is written that nobody has set
+            return False
+    return True
 
 
 def server_fields(found: Anything) -> None:
