@@ -15,7 +15,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from kubernetes.client import V1Container, V1PodSpec
+from kubernetes.client import V1Container, V1ObjectMeta, V1PodSpec
 
 from gitplacer import rules, workloads
 from gitplacer.documents import Document, parse
@@ -1057,6 +1057,30 @@ WORKER = "workerGroupSpecs: [{{template: {{spec: {0}}}}}]"
 def test_a_field_in_the_wrong_place_is_told_where_it_belongs(change: str, hint: str, kind: str) -> None:
     [problem] = (p for p in found(nested(kind, cluster(change))) if p.code == "UnknownRayField")
     assert (problem.severity, problem.hint) == (Severity.WARNING, hint)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("beside", "hint"),
+    [
+        ("{metadata: {label: {a: b}}}", 'did you mean "labels"?'),
+        ("{metadata: {annotation: {a: b}}}", 'did you mean "annotations"?'),
+        ("{labels: {a: b}}", "it is a field of metadata: indent it below that"),
+        ("{rayClusterConfig: {}}", "it is a field of spec: indent it below that"),
+        ("{workerGroupSpecs: []}", "it is a field of spec: indent it below that"),
+        ("{specs: {}}", 'did you mean "spec"?'),
+        ("{x-env: [{name: A, value: b}]}", "known here: apiVersion, kind, metadata, spec, status"),
+    ],
+)
+def test_a_field_beside_the_spec_or_in_the_metadata_is_told_too(beside: str, hint: str, kind: str) -> None:
+    value = merged(nested(kind, cluster()), yaml.safe_load(beside))
+    [problem] = (p for p in found(value) if p.code == "UnknownRayField")
+    assert (problem.severity, problem.hint) == (Severity.WARNING, hint)
+
+
+def test_every_field_that_kubernetes_has_of_metadata_is_known() -> None:
+    value = nested("RayCluster", cluster(), **dict.fromkeys(V1ObjectMeta.attribute_map.values()))
+    assert "UnknownRayField" not in codes({**value, "status": {}})
 
 
 def test_every_field_that_kubernetes_has_of_pods_and_containers_is_known() -> None:

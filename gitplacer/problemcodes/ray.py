@@ -38,8 +38,8 @@ CODES: Mapping[str, Code] = {
     "UnknownRayField": Code(
         "A Ray kind has no such field",
         "The API server keeps what the kind's schema knows and drops the rest without a word: with `replica: 4` or "
-        "`enableInTreeAutoscalling: true` the object is applied and does not do what its author thinks, nor with `nodeSelector` in a container "
-        "or `tolerations` beside `template`. Sizes are those of what is kept.",
+        "`enableInTreeAutoscalling: true` the object is applied and does not do what its author thinks, nor with `nodeSelector` in a container, "
+        "`tolerations` beside `template` or `label` in the metadata. Sizes are those of what is kept.",
         "Correct the name or the place; the hint gives the nearest one. The fields are those of KubeRay 1.7: if a newer one runs on your "
         "clusters and knows the field, allow it. KubeRay's CRDs in the source are the exact check.",
         severity=Severity.WARNING,

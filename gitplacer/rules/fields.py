@@ -15,6 +15,12 @@ from gitplacer.problems import nearest
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.workloads import rayfields
 
+_ROOT = ("apiVersion", "kind", "metadata", "spec", "status")
+_METADATA = (
+    "annotations", "clusterName", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName",
+    "generation", "labels", "managedFields", "name", "namespace", "ownerReferences", "resourceVersion", "selfLink", "uid",
+)  # fmt: skip
+_OF_SPECS = {*rayfields.CLUSTER, *rayfields.JOB, *rayfields.SERVICE, *rayfields.CRON_JOB} - {*_METADATA, *_ROOT}
 _RESOURCES = ("claims", "limits", "requests")
 _TEMPLATE = ("metadata", "spec")
 _POD = frozenset(
@@ -49,9 +55,14 @@ _OF_A_JOB = (
 
 
 def unknown_fields(manifest: RayManifest) -> None:
-    """Of the specs and their parts that have fields of their own, of pods and containers, and of what containers ask for."""
+    """
+    Of the object itself and its metadata, of the specs and their parts that have fields of their own, of pods and containers, and of
+    what containers ask for.
+    """
     if not manifest.v1 and manifest.root.text("apiVersion") != "ray.io/v1alpha1":
         return
+    _tell_unknown(manifest.root, _ROOT)
+    _tell_unknown(manifest.root.mapping("metadata"), _METADATA)
     if manifest.kind == "RayService":
         _tell_unknown(manifest.spec, rayfields.SERVICE)
     elif manifest.kind == "RayCronJob":
@@ -93,6 +104,9 @@ def _tell_unknown(owner: Cursor, known: Collection[str], of_time: str = "") -> N
 def _elsewhere(owner: Cursor, key: str, known: Collection[str]) -> str:
     """What to do about a field that stands one level too high or too low; '' where it does not."""
     below = owner.value[key]
+    if known is _ROOT:
+        at = "metadata" if key in _METADATA else "spec" if key in _OF_SPECS else ""
+        return f"it is a field of {at}: indent it below that" if at else ""
     if key == "spec" and isinstance(below, dict) and any(inner in known for inner in below):
         return "what is in it stands here, without a spec around it"
     if known is _POD:
