@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gitplacer.documents import Cursor
-from gitplacer.model.labels import Requirement
 from gitplacer.workloads import devices, limitranges, priorityclasses, quotas
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
-from gitplacer.workloads.constraints import requirement
-from gitplacer.workloads.facts import Demand, LabelSelector, ObjectFacts, Reference, Scale, distinct
+from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
+from gitplacer.workloads.pointing import local, plain_selector, selecting, selects, targeting
 from gitplacer.workloads.scaling import whole
 
 GATEWAY = "gateway.networking.k8s.io"
@@ -27,31 +26,8 @@ _ISSUED = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernet
 """Annotations of an Ingress by which cert-manager makes the Secrets that it names."""
 
 
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]
-
-
-def _selects(*selectors: LabelSelector) -> tuple[LabelSelector, ...]:
-    """An empty selector picks every pod of the namespace: a rule for the namespace, not part of an app."""
-    return tuple(sorted({selector for selector in selectors if selector}))
-
-
-def _label_selector(selector: Cursor) -> LabelSelector:
-    equal = [Requirement(key, "In", (value,)) for key, value in selector.labels("matchLabels").items()]
-    operators = ("In", "NotIn", "Exists", "DoesNotExist")
-    return tuple(sorted([*equal, *(requirement(item, operators) for item in selector.items("matchExpressions"))]))
-
-
 def _service(root: Cursor) -> ObjectFacts:
-    labels = root.mapping("spec").labels("selector")
-    return ObjectFacts(selects=_selects(tuple(sorted(Requirement(k, "In", (v,)) for k, v in labels.items()))))
-
-
-def _selecting(key: str, *, watches: bool = False) -> Callable[[Cursor], ObjectFacts]:
-    def read(root: Cursor) -> ObjectFacts:
-        return ObjectFacts(selects=_selects(_label_selector(root.mapping("spec").mapping(key))), watches=watches)
-
-    return read
+    return ObjectFacts(selects=selects(plain_selector(root.mapping("spec"), "selector")))
 
 
 def _limit_range(root: Cursor) -> ObjectFacts:
@@ -69,9 +45,7 @@ def _priority_class(root: Cursor) -> ObjectFacts:
 
 def _pod_monitor(root: Cursor) -> ObjectFacts:
     """With a namespaceSelector it looks at other namespaces, or at all."""
-    return (
-        ObjectFacts() if root.mapping("spec").has("namespaceSelector") else _selecting("selector", watches=True)(root)
-    )
+    return ObjectFacts() if root.mapping("spec").has("namespaceSelector") else selecting("selector", watches=True)(root)
 
 
 def _ingress(root: Cursor) -> ObjectFacts:
@@ -94,16 +68,6 @@ def _ingress_backend(backend: Cursor) -> Iterator[Reference]:
         yield from named(resource, kind, api_group=resource.text("apiGroup"))
 
 
-def _local(root: Cursor, cursor: Cursor, default_kind: str, default_group: str = "") -> Iterator[Reference]:
-    """A Gateway API reference (group, kind, name, namespace), if it stays in the namespace of the object."""
-    own, namespace = root.mapping("metadata").text("namespace"), cursor.text("namespace")
-    group = cursor.text("group") if cursor.has("group") else default_group
-    kind, name = cursor.text("kind") or default_kind, cursor.text("name")
-    if name and (not own or namespace in ("", own)):
-        elsewhere = "" if namespace == own else namespace
-        yield Reference(group, kind, name, namespace=elsewhere, path=(*cursor.path, "name"))
-
-
 def _route(root: Cursor) -> ObjectFacts:
     """A route serves its backends. The Gateway it hangs on goes along where it is ours, and need not be."""
     spec = root.mapping("spec")
@@ -112,9 +76,9 @@ def _route(root: Cursor) -> ObjectFacts:
         for rule in spec.items("rules")
         for backend in (*rule.items("backendRefs"), *(_mirrored(f) for f in rule.items("filters")))
     ]
-    gateways = [gateway for parent in spec.items("parentRefs") for gateway in _local(root, parent, "Gateway", GATEWAY)]
+    gateways = [gateway for parent in spec.items("parentRefs") for gateway in local(root, parent, "Gateway", GATEWAY)]
     return ObjectFacts(
-        points_at=distinct(found for backend in backends for found in _local(root, backend, "Service")),
+        points_at=distinct(found for backend in backends for found in local(root, backend, "Service")),
         needs=distinct(
             Reference(g.api_group, g.kind, g.name, optional=True, namespace=g.namespace, path=g.path) for g in gateways
         ),
@@ -137,7 +101,7 @@ def _traefik_route(root: Cursor) -> ObjectFacts:
             found
             for service in services
             if service.text("kind") in ("", "Service")
-            for found in _local(root, service, "Service")
+            for found in local(root, service, "Service")
         )
     )
 
@@ -153,19 +117,7 @@ def _mirrored(rule_filter: Cursor) -> Cursor:
 def _gateway(root: Cursor) -> ObjectFacts:
     listeners = root.mapping("spec").items("listeners")
     certificates = [item for listener in listeners for item in listener.mapping("tls").items("certificateRefs")]
-    return ObjectFacts(needs=distinct(found for item in certificates for found in _local(root, item, "Secret")))
-
-
-def _scaler(key: str, default_kind: str = "", default_group: str = "") -> Callable[[Cursor], ObjectFacts]:
-    """HorizontalPodAutoscaler and its kin: `spec.<key>` is {apiVersion, kind, name}."""
-
-    def read(root: Cursor) -> ObjectFacts:
-        target = root.mapping("spec").mapping(key)
-        kind = target.text("kind") or default_kind
-        group = _group(target.text("apiVersion")) if target.has("apiVersion") else default_group
-        return ObjectFacts(points_at=distinct(named(target, kind, api_group=group)) if kind else ())
-
-    return read
+    return ObjectFacts(needs=distinct(found for item in certificates for found in local(root, item, "Secret")))
 
 
 def _service_account(root: Cursor) -> ObjectFacts:
@@ -177,7 +129,7 @@ def _role_binding(root: Cursor) -> ObjectFacts:
     role = root.mapping("roleRef")
     subjects = [item for item in root.items("subjects") if item.text("kind") == "ServiceAccount"]
     return ObjectFacts(
-        points_at=distinct(found for item in subjects for found in _local(root, item, "ServiceAccount")),
+        points_at=distinct(found for item in subjects for found in local(root, item, "ServiceAccount")),
         needs=distinct(named(role, "Role", api_group="rbac.authorization.k8s.io"))
         if role.text("kind") == "Role"
         else (),
@@ -253,22 +205,22 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("cert-manager.io", "Certificate"): _certificate,
     ("elbv2.k8s.aws", "TargetGroupBinding"): _target_group,
     ("external-secrets.io", "ExternalSecret"): _external_secret,
-    ("autoscaling", "HorizontalPodAutoscaler"): _scaler("scaleTargetRef"),
-    ("autoscaling.k8s.io", "VerticalPodAutoscaler"): _scaler("targetRef"),
+    ("autoscaling", "HorizontalPodAutoscaler"): targeting("scaleTargetRef"),
+    ("autoscaling.k8s.io", "VerticalPodAutoscaler"): targeting("targetRef"),
     (GATEWAY, "GRPCRoute"): _route,
     (GATEWAY, "Gateway"): _gateway,
     (GATEWAY, "HTTPRoute"): _route,
     (GATEWAY, "TCPRoute"): _route,
     (GATEWAY, "TLSRoute"): _route,
     (GATEWAY, "UDPRoute"): _route,
-    ("keda.sh", "ScaledObject"): _scaler("scaleTargetRef", "Deployment", "apps"),
+    ("keda.sh", "ScaledObject"): targeting("scaleTargetRef", "Deployment", "apps"),
     ("monitoring.coreos.com", "PodMonitor"): _pod_monitor,
-    ("monitoring.googleapis.com", "PodMonitoring"): _selecting("selector", watches=True),
-    ("networking.gke.io", "GCPBackendPolicy"): _scaler("targetRef", "Service"),
-    ("networking.gke.io", "HealthCheckPolicy"): _scaler("targetRef", "Service"),
+    ("monitoring.googleapis.com", "PodMonitoring"): selecting("selector", watches=True),
+    ("networking.gke.io", "GCPBackendPolicy"): targeting("targetRef", "Service"),
+    ("networking.gke.io", "HealthCheckPolicy"): targeting("targetRef", "Service"),
     ("networking.k8s.io", "Ingress"): _ingress,
-    ("networking.k8s.io", "NetworkPolicy"): _selecting("podSelector", watches=True),
-    ("policy", "PodDisruptionBudget"): _selecting("selector"),
+    ("networking.k8s.io", "NetworkPolicy"): selecting("podSelector", watches=True),
+    ("policy", "PodDisruptionBudget"): selecting("selector"),
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,
     ("route.openshift.io", "Route"): _openshift_route,
