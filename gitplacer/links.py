@@ -70,8 +70,10 @@ class Links:
         return []
 
     def selected(self, index: int) -> int:
-        """The mask of the sized objects some of whose pods an object selects."""
+        """The mask of the sized objects some of whose pods an object selects; none where it looks beyond its namespace."""
         item = self._objects[index]
+        if any(name != item.identity.namespace for name in item.facts.looks_at):
+            return 0
         found = 0
         for selector in item.facts.selects:
             key = (item.identity.namespace, selector)

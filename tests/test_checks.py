@@ -87,6 +87,52 @@ def test_what_makes_a_secret_brings_it_and_travels_with_who_needs_it(beside: str
     assert sorted(path.rpartition("/")[2] for path in story.files()) == ["beside.yaml", "p.yaml"]
 
 
+ISSUED = """\
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: c}
+spec: {secretName: token, issuerRef: {name: own}}
+---
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: own}
+spec: {ca: {secretName: root}}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: root}
+spec: {isCA: true, secretName: root, issuerRef: {name: self}}
+---
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: self}
+spec: {selfSigned: {}}
+"""
+STORED = """\
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: token}
+spec: {secretStoreRef: {name: vault}}
+---
+apiVersion: external-secrets.io/v1
+kind: SecretStore
+metadata: {name: vault}
+spec: {provider: {vault: {auth: {kubernetes: {serviceAccountRef: {name: reader}}}}}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader}
+"""
+
+
+@pytest.mark.parametrize("beside", [ISSUED, STORED])
+def test_what_makes_a_secret_travels_with_all_that_it_takes(beside: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, pod("p", SECRET), {"workloads/x/beside.yaml": beside}, capacity=ROOM)
+    assert told(story) == []
+    written = story.deployment.read("clusters/a/workloads/x/p/beside.yaml").decode()
+    assert written.count("kind: ") == beside.count("kind: ")
+
+
 @pytest.mark.parametrize("body", [OPTIONAL, ROOT_CA, ""])
 def test_what_is_optional_or_everywhere_is_not_missed(body: str) -> None:
     assert told(Story.of(*BOTH, ANYWHERE, pod("p", body), capacity=ROOM)) == []
@@ -252,6 +298,60 @@ def test_a_monitor_of_several_apps_is_shared_by_them_and_holds_none() -> None:
     assert [path for path in story.files() if path.endswith("monitor.yaml")] == [
         "clusters/a/workloads/x/_shared/monitor.yaml"
     ]
+
+
+@pytest.mark.parametrize(
+    ("spaces", "goes"),
+    [
+        ("{}", True),
+        ("{matchNames: [x]}", True),  # its own, which only the path says
+        ("{matchNames: [x, z]}", False),
+        ("{matchNames: [z]}", False),
+        ("{any: true}", False),
+    ],
+)
+def test_a_monitor_goes_with_the_apps_of_its_namespace_if_it_looks_at_no_other(spaces: str, goes: bool) -> None:
+    monitor = WATCHER.replace("spec: {", f"spec: {{namespaceSelector: {spaces}, ")
+    serving = {name: text + "serves: [ray.io, monitoring.coreos.com]\n" for name, text in ROOM.items()}
+    files = {**rayservice("x", "one"), "workloads/x/monitor.yaml": monitor}
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=serving)
+    assert [p.code for p in story.run().problems] == ([] if goes else ["NotInAGroup"])
+    assert any(path.endswith("monitor.yaml") for path in story.files()) == goes
+
+
+GATEWAYS = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec: {gatewayClassName: envoy, listeners: [{name: http, protocol: HTTP, port: 80}]}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: keys}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}]}
+"""
+ROUTE = """\
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: NAME}
+spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: NAME-serve-svc, port: 8000}]}]}
+"""
+
+
+@pytest.mark.parametrize(("apps", "where"), [(("one",), "one"), (("one", "two"), "_shared")])
+def test_a_policy_of_a_gateway_goes_where_the_gateway_goes(apps: tuple[str, ...], where: str) -> None:
+    files = {path: text for name in apps for path, text in rayservice("x", name).items()}
+    routes = "".join(ROUTE.replace("NAME", name) for name in apps)
+    beside = {"workloads/x/gateways.yaml": GATEWAYS, "workloads/x/routes.yaml": routes}
+    serving = {
+        name: text + "serves: [ray.io, gateway.networking.k8s.io, gateway.envoyproxy.io]\n"
+        for name, text in ROOM.items()
+    }
+    story = Story.of(*BOTH, ANYWHERE, files, beside, capacity=serving)
+    assert [p.code for p in story.run().problems] == []
+    written = [story.deployment.read(path).decode() for path in story.files(f"clusters/a/workloads/x/{where}/")]
+    assert all(any(f"kind: {kind}\n" in text for text in written) for kind in ("Gateway", "SecurityPolicy"))
 
 
 KUSTOMIZATION = """\

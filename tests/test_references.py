@@ -10,6 +10,8 @@ import pytest
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
 from gitplacer.model.labels import Requirement
+from gitplacer.source.apigroups import is_known_namespaced
+from gitplacer.workloads import companions
 from gitplacer.workloads.facts import Reference, at
 
 
@@ -62,6 +64,11 @@ def key_ref(kind: str, **fields: Any) -> dict[str, Any]:
             ["ConfigMap/c", "Secret/s"],
         ),
         (pod(volumes=[{"name": "v", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "s"}}}]), ["Secret/s"]),
+        (
+            pod(volumes=[{"name": "v", "csi": {"driver": "d", "volumeAttributes": {"secretProviderClass": "vault"}}}]),
+            ["SecretProviderClass/vault"],
+        ),
+        (pod(volumes=[{"name": "v", "csi": {"driver": "d", "volumeAttributes": {"bucketName": "b"}}}]), []),
         (pod(volumes=[{"name": "v", "emptyDir": {}}]), []),
         (pod(imagePullSecrets=[{"name": "pull"}]), ["Secret/pull"]),
         (pod(serviceAccountName="robot"), ["ServiceAccount/robot"]),
@@ -326,6 +333,176 @@ def test_objects_without_pods_point_at_what_they_serve(
     assert (names(found.points_at), names(found.needs)) == (points_at, needs)
 
 
+ISTIO = "networking.istio.io/v1"
+BACKEND = json.dumps({"default": "d", "ports": {"8265": "b"}})
+HEAD_TO = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
+
+
+def host(name: str) -> dict[str, Any]:
+    return {"destination": {"host": name, "port": {"number": 80}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "points_at", "needs"),
+    [
+        (
+            obj(
+                ISTIO,
+                "VirtualService",
+                {
+                    "gateways": ["mesh", "gw", "team/own", "infra/far"],
+                    "http": [
+                        {
+                            "route": [host("a"), host("b.team.svc.cluster.local"), host("c.other.svc.cluster.local")],
+                            "mirror": {"host": "m"},
+                            "mirrors": [{"destination": {"host": "n"}}],
+                        }
+                    ],
+                    "tcp": [{"route": [host("t")]}],
+                    "tls": [{"route": [host("www.example.com")]}],
+                },
+            ),
+            ["Service/a", "Service/b", "Service/m", "Service/n", "Service/t"],
+            ["Gateway/gw?", "Gateway/own?"],
+        ),
+        (obj(ISTIO, "DestinationRule", {"host": "a.team"}), ["Service/a"], []),
+        (obj(ISTIO, "DestinationRule", {"host": "*.example.com"}), [], []),
+        (obj("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", {"targetRefs": [HEAD_TO]}), ["Gateway/gw"], []),
+        (obj("gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy", {"targetRef": HEAD_TO}), ["Gateway/gw"], []),
+        (
+            obj("gateway.networking.k8s.io/v1", "BackendTLSPolicy", {"targetRefs": [{"kind": "Service", "name": "a"}]}),
+            ["Service/a"],
+            [],
+        ),
+        (obj("security.istio.io/v1", "AuthorizationPolicy", {"targetRefs": [HEAD_TO]}), ["Gateway/gw"], []),
+        (
+            obj(
+                "projectcontour.io/v1",
+                "HTTPProxy",
+                {
+                    "virtualhost": {"fqdn": "a.b", "tls": {"secretName": "t"}},
+                    "routes": [{"services": [{"name": "a", "port": 80}]}],
+                    "tcpproxy": {"services": [{"name": "b", "port": 81}]},
+                },
+            ),
+            ["Service/a", "Service/b"],
+            ["Secret/t"],
+        ),
+        (obj("projectcontour.io/v1", "HTTPProxy", {"virtualhost": {"tls": {"secretName": "far/t"}}}), [], []),
+        (
+            obj(
+                "traefik.io/v1alpha1",
+                "IngressRoute",
+                {
+                    "tls": {"secretName": "t"},
+                    "routes": [{"middlewares": [{"name": "m"}, {"name": "far", "namespace": "other"}]}],
+                },
+            ),
+            [],
+            ["Secret/t", "Middleware/m?"],
+        ),
+        (
+            obj("v1", "Service", {}, metadata={"annotations": {"cloud.google.com/backend-config": BACKEND}}),
+            [],
+            ["BackendConfig/b?", "BackendConfig/d?"],
+        ),
+        (obj("v1", "Service", {}, metadata={"annotations": {"cloud.google.com/backend-config": "{"}}), [], []),
+        (
+            obj(
+                "networking.k8s.io/v1",
+                "Ingress",
+                {},
+                metadata={
+                    "annotations": {
+                        "networking.gke.io/managed-certificates": "c, d",
+                        "networking.gke.io/v1beta1.FrontendConfig": "f",
+                    }
+                },
+            ),
+            [],
+            ["FrontendConfig/f?", "ManagedCertificate/c?", "ManagedCertificate/d?"],
+        ),
+        (
+            obj("cloud.google.com/v1", "BackendConfig", {"iap": {"oauthclientCredentials": {"secretName": "o"}}}),
+            [],
+            ["Secret/o"],
+        ),
+        (obj("cert-manager.io/v1", "Certificate", {"secretName": "t", "issuerRef": {"name": "i"}}), [], ["Issuer/i?"]),
+        (
+            obj("cert-manager.io/v1", "Certificate", {"issuerRef": {"name": "i", "kind": "ClusterIssuer"}}),
+            [],
+            [],
+        ),
+        (obj("cert-manager.io/v1", "Issuer", {"ca": {"secretName": "root"}}), [], ["Secret/root"]),
+        (obj("cert-manager.io/v1", "Issuer", {"selfSigned": {}}), [], []),
+        (
+            obj(
+                "external-secrets.io/v1",
+                "ExternalSecret",
+                {
+                    "secretStoreRef": {"name": "s"},
+                    "data": [{"sourceRef": {"storeRef": {"name": "other", "kind": "SecretStore"}}}],
+                    "dataFrom": [{"sourceRef": {"storeRef": {"name": "all", "kind": "ClusterSecretStore"}}}],
+                },
+            ),
+            [],
+            ["SecretStore/other?", "SecretStore/s?"],
+        ),
+        (
+            obj(
+                "external-secrets.io/v1",
+                "SecretStore",
+                {
+                    "provider": {
+                        "aws": {"auth": {"jwt": {"serviceAccountRef": {"name": "robot"}}}},
+                        "vault": {"auth": {"tokenSecretRef": {"name": "token", "key": "t"}}},
+                        "other": {"auth": {"secretRef": {"accessKeyIDSecretRef": {"name": "keys", "key": "a"}}}},
+                    }
+                },
+            ),
+            [],
+            ["Secret/keys?", "Secret/token?", "ServiceAccount/robot?"],
+        ),
+        (obj("external-secrets.io/v1", "PushSecret", {"selector": {"secret": {"name": "s"}}}), ["Secret/s"], []),
+        (
+            obj(
+                "keda.sh/v1alpha1",
+                "ScaledObject",
+                {
+                    "scaleTargetRef": {"name": "web"},
+                    "triggers": [{"authenticationRef": {"name": "t"}}, {"type": "cpu"}],
+                },
+            ),
+            ["Deployment/web"],
+            ["TriggerAuthentication/t?"],
+        ),
+        (
+            obj("keda.sh/v1alpha1", "TriggerAuthentication", {"secretTargetRef": [{"name": "s", "key": "k"}]}),
+            [],
+            ["Secret/s"],
+        ),
+    ],
+)
+def test_what_other_projects_bring_says_whom_it_is_for(
+    value: dict[str, Any], points_at: list[str], needs: list[str]
+) -> None:
+    found = facts(value)
+    assert not found.sized and not found.gang
+    assert sorted(names(found.points_at)) == points_at
+    assert sorted(names(found.needs)) == sorted(needs)
+
+
+@pytest.mark.parametrize("key", companions.READERS, ids="/".join)
+def test_what_is_read_of_other_projects_is_known_to_have_a_namespace_and_may_be_declared(key: tuple[str, str]) -> None:
+    assert is_known_namespaced(*key)
+    assert not workloads.is_read_by_code(key)
+
+
+def test_a_class_of_secrets_makes_those_that_it_is_asked_for() -> None:
+    value = obj("secrets-store.csi.x-k8s.io/v1", "SecretProviderClass", {"secretObjects": [{"secretName": "s"}]})
+    assert names(facts(value).provides) == ["Secret/s"]
+
+
 def test_an_autoscaler_points_at_its_target_by_api_group() -> None:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     [found] = facts(obj("autoscaling/v2", "HorizontalPodAutoscaler", {"scaleTargetRef": target})).points_at
@@ -359,6 +536,27 @@ TIER = {"key": "tier", "operator": "Exists"}
                 {"selector": {"matchLabels": {"app": "web"}}, "namespaceSelector": {"any": True}},
             ),
             [],
+        ),
+        (obj("security.istio.io/v1", "PeerAuthentication", {"selector": {"matchLabels": {"app": "web"}}}), [(WEB,)]),
+        (obj("security.istio.io/v1", "PeerAuthentication", {"mtls": {"mode": "STRICT"}}), []),  # of the whole namespace
+        (
+            obj("inference.networking.k8s.io/v1", "InferencePool", {"selector": {"matchLabels": {"app": "web"}}}),
+            [(WEB,)],
+        ),
+        (obj("inference.networking.x-k8s.io/v1alpha2", "InferencePool", {"selector": {"app": "web"}}), [(WEB,)]),
+        (
+            obj("cilium.io/v2", "CiliumNetworkPolicy", {"endpointSelector": {"matchLabels": {"k8s:app": "web"}}}),
+            [(WEB,)],
+        ),
+        (
+            obj("cilium.io/v2", "CiliumNetworkPolicy", specs=[{"endpointSelector": {"matchLabels": {"app": "web"}}}]),
+            [(WEB,)],
+        ),
+        (
+            obj(
+                "vpcresources.k8s.aws/v1beta1", "SecurityGroupPolicy", {"podSelector": {"matchLabels": {"app": "web"}}}
+            ),
+            [(WEB,)],
         ),
     ],
 )

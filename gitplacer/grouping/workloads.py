@@ -45,7 +45,7 @@ class Workloads:
         own: dict[int, list[int]] = defaultdict(list)
         torn: dict[str, dict[int, int]] = defaultdict(dict)
         shared: dict[str, dict[int, int]] = defaultdict(dict)
-        for index, users in sorted(self._used_by(home).items()):
+        for index, users in sorted(self._guarded(self._used_by(home)).items()):
             item, at = self._objects[index], home.get(index, 0)
             namespace = item.identity.namespace
             two = is_several(at) and not item.facts.watches
@@ -133,6 +133,16 @@ class Workloads:
                         users[target] = known | users[index]
                         grown.add(target)
         return users
+
+    def _guarded(self, users: dict[int, int]) -> dict[int, int]:
+        """The same with what watches or guards something that groups need, as a policy does a Gateway, and with what that needs."""
+        late: dict[int, int] = {}
+        for index, item in enumerate(self._objects):
+            if item.facts.watches and index not in users:
+                for target in self._links.targets(index, item.facts.points_at):
+                    late[index] = late.get(index, 0) | users.get(target, 0)
+        late = {index: groups for index, groups in late.items() if groups}
+        return self._used_by({**users, **late}) if late else users
 
     def _in_two_groups(self, namespace: str, objects: Mapping[int, int], joined: Joined) -> None:
         """Tell of the objects of a namespace that belong with several groups each. A group to which such an object does not go is told of some."""

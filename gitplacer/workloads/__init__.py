@@ -3,7 +3,7 @@ What each kind of object becomes and needs: one module per kind, and one table.
 
 `read` takes any document. A kind in `KINDS` is sized: its pods are what placement looks for room for. So is one that is
 declared, by a user or in a file that comes with gitplacer (see `shipped`). Any other kind contributes what it points at (see
-`pointers`), or nothing. To add a kind, declare it (docs/kinds/WorkloadKind.md); where a declaration has no words for what a
+`pointers` and `companions`), or nothing. To add a kind, declare it (docs/kinds/WorkloadKind.md); where a declaration has no words for what a
 controller does, write a module with a `KIND` row and put it in the table.
 """
 
@@ -18,6 +18,7 @@ from gitplacer.model.counts import Count
 from gitplacer.problems import Problem
 from gitplacer.workloads import (
     brought,
+    companions,
     cronjob,
     daemonset,
     demands,
@@ -134,7 +135,7 @@ def read(
     api_group, _, version = root.text("apiVersion").rpartition("/")
     key = (api_group, root.text("kind"))
     if (kind := kind_of(key, declared)) is None:
-        reader = pointers.READERS.get(key)
+        reader = pointers.READERS.get(key) or companions.READERS.get(key)
         facts = reader(root) if reader else ObjectFacts()
         return (_with_brought(facts, brought.of(root.value, *key, facts)) if reader else facts), root.problems.told()
     if kind.versions and version not in kind.versions:

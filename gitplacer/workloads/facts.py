@@ -161,7 +161,8 @@ class ObjectFacts:
 
     `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
     `points_at` what it serves (a route its Service, an autoscaler its target),
-    `selects` the pods it picks by label. `singleton` says why two copies, or a restart elsewhere, would do harm;
+    `selects` the pods it picks by label, `looks_at` the namespaces in which, where it says so: only in its own it picks those of an app.
+    `singleton` says why two copies, or a restart elsewhere, would do harm;
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
     outcome, it then gives all its resources back. `demands` is what a cluster must be able to do. `accounts` are the
     ServiceAccounts that it uses, whatever its kind, but for the one that every namespace has. `refused` says which of its pods
@@ -178,6 +179,7 @@ class ObjectFacts:
     points_at: tuple[Reference, ...] = ()
     selects: tuple[LabelSelector, ...] = ()
     watches: bool = False
+    looks_at: tuple[str, ...] = ()
     singleton: str = ""
     finishes: bool = False
     releases_when_finished: bool = False

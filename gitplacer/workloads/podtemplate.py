@@ -363,7 +363,12 @@ def _volume_needs(volume: Cursor) -> Iterator[Reference]:
     if volume.has("persistentVolumeClaim"):
         yield from named(volume.mapping("persistentVolumeClaim"), "PersistentVolumeClaim", "claimName")
     if volume.has("csi"):
-        yield from named(volume.mapping("csi").mapping("nodePublishSecretRef"), "Secret")
+        driver = volume.mapping("csi")
+        yield from named(driver.mapping("nodePublishSecretRef"), "Secret")
+        attributes = driver.mapping("volumeAttributes")
+        yield from named(
+            attributes, "SecretProviderClass", "secretProviderClass", api_group="secrets-store.csi.x-k8s.io"
+        )
     if volume.has("projected"):
         for source in volume.mapping("projected").items("sources"):
             yield from named(source.mapping("configMap"), "ConfigMap")

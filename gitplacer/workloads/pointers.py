@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gitplacer.documents import Cursor
-from gitplacer.workloads import devices, limitranges, priorityclasses, quotas
+from gitplacer.workloads import companions, devices, limitranges, priorityclasses, quotas
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, distinct
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.pointing import local, plain_selector, selecting, selects, targeting
+from gitplacer.workloads.pointing import group_of, local, plain_selector, selecting, selects, targeting
 from gitplacer.workloads.scaling import whole
 
 GATEWAY = "gateway.networking.k8s.io"
@@ -27,7 +27,11 @@ _ISSUED = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernet
 
 
 def _service(root: Cursor) -> ObjectFacts:
-    return ObjectFacts(selects=selects(plain_selector(root.mapping("spec"), "selector")))
+    annotations = root.mapping("metadata").mapping("annotations")
+    return ObjectFacts(
+        selects=selects(plain_selector(root.mapping("spec"), "selector")),
+        needs=distinct(companions.beside_service(annotations)) if annotations.has(companions.BACKEND_CONFIG) else (),
+    )
 
 
 def _limit_range(root: Cursor) -> ObjectFacts:
@@ -44,8 +48,11 @@ def _priority_class(root: Cursor) -> ObjectFacts:
 
 
 def _pod_monitor(root: Cursor) -> ObjectFacts:
-    """With a namespaceSelector it looks at other namespaces, or at all."""
-    return ObjectFacts() if root.mapping("spec").has("namespaceSelector") else selecting("selector", watches=True)(root)
+    """With a namespaceSelector it may look at other namespaces, or at all."""
+    spaces = root.mapping("spec").mapping("namespaceSelector")
+    if spaces.boolean("any"):
+        return ObjectFacts()
+    return selecting("selector", watches=True)(root).but(looks_at=spaces.texts("matchNames"))
 
 
 def _ingress(root: Cursor) -> ObjectFacts:
@@ -53,11 +60,12 @@ def _ingress(root: Cursor) -> ObjectFacts:
     paths = [path for rule in spec.items("rules") for path in rule.mapping("http").items("paths")]
     backends = [spec.mapping("defaultBackend"), *(path.mapping("backend") for path in paths)]
     certificates = tuple(found for tls in spec.items("tls") for found in named(tls, "Secret", "secretName"))
-    issued = any(root.mapping("metadata").mapping("annotations").has(key) for key in _ISSUED)
+    annotations = root.mapping("metadata").mapping("annotations")
+    issued = any(annotations.has(key) for key in _ISSUED)
     return ObjectFacts(
         provides=distinct(certificates) if issued else (),
         points_at=distinct(reference for backend in backends for reference in _ingress_backend(backend)),
-        needs=() if issued else distinct(certificates),
+        needs=distinct([*(() if issued else certificates), *companions.beside_ingress(annotations)]),
     )
 
 
@@ -95,14 +103,22 @@ def _openshift_route(root: Cursor) -> ObjectFacts:
 
 def _traefik_route(root: Cursor) -> ObjectFacts:
     """Its services may be of Traefik's own sort, which is none of Kubernetes', or in another namespace."""
-    services = [service for route in root.mapping("spec").items("routes") for service in route.items("services")]
+    spec, group = root.mapping("spec"), group_of(root.text("apiVersion"))
+    services = [service for route in spec.items("routes") for service in route.items("services")]
+    middlewares = [each for route in spec.items("routes") for each in route.items("middlewares")]
     return ObjectFacts(
         points_at=distinct(
             found
             for service in services
             if service.text("kind") in ("", "Service")
             for found in local(root, service, "Service")
-        )
+        ),
+        needs=distinct(
+            [
+                *named(spec.mapping("tls"), "Secret", "secretName"),
+                *companions.optional(f for each in middlewares for f in local(root, each, "Middleware", group)),
+            ]
+        ),
     )
 
 
@@ -158,12 +174,24 @@ def _sealed_secret(root: Cursor) -> ObjectFacts:
 
 
 def _external_secret(root: Cursor) -> ObjectFacts:
-    target = root.mapping("spec").mapping("target")
-    return ObjectFacts(provides=distinct(named(target if target.text("name") else root.mapping("metadata"), "Secret")))
+    spec = root.mapping("spec")
+    target = spec.mapping("target")
+    return ObjectFacts(
+        provides=distinct(named(target if target.text("name") else root.mapping("metadata"), "Secret")),
+        needs=distinct(companions.stores_of(spec)),
+    )
 
 
 def _certificate(root: Cursor) -> ObjectFacts:
-    return ObjectFacts(provides=distinct(named(root.mapping("spec"), "Secret", "secretName")))
+    spec = root.mapping("spec")
+    return ObjectFacts(
+        provides=distinct(named(spec, "Secret", "secretName")), needs=distinct(companions.issuer_of(spec))
+    )
+
+
+def _scaled_object(root: Cursor) -> ObjectFacts:
+    facts = targeting("scaleTargetRef", "Deployment", "apps")(root)
+    return facts.but(needs=distinct(companions.authentication_of(root.mapping("spec"))))
 
 
 def autoscaler_scales(value: Mapping[str, Any]) -> tuple[Scale, ...]:
@@ -213,7 +241,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (GATEWAY, "TCPRoute"): _route,
     (GATEWAY, "TLSRoute"): _route,
     (GATEWAY, "UDPRoute"): _route,
-    ("keda.sh", "ScaledObject"): targeting("scaleTargetRef", "Deployment", "apps"),
+    ("keda.sh", "ScaledObject"): _scaled_object,
     ("monitoring.coreos.com", "PodMonitor"): _pod_monitor,
     ("monitoring.googleapis.com", "PodMonitoring"): selecting("selector", watches=True),
     ("networking.gke.io", "GCPBackendPolicy"): targeting("targetRef", "Service"),

@@ -1,0 +1,250 @@
+"""
+What other projects bring beside an app: routes and rules of meshes and gateways, and what makes or guards secrets.
+
+Like the kinds of `pointers` they become no pods and travel with the app that they are for. Unlike those they may be declared by a user,
+who may know better; then this is not asked. What a kind only names, and what may as well be there for all, such as an Issuer, a SecretStore or a
+Gateway, goes along where the source has it and is not missed where it has not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from gitplacer.documents import Cursor
+from gitplacer.workloads.addresses import own_service
+from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
+from gitplacer.workloads.podtemplate import named
+from gitplacer.workloads.pointing import label_selector, local, plain_selector, selecting, selects
+
+_CERT_MANAGER = "cert-manager.io"
+_EXTERNAL_SECRETS = "external-secrets.io"
+_GATEWAY = "gateway.networking.k8s.io"
+_ISTIO = "networking.istio.io"
+_GKE = "cloud.google.com"
+BACKEND_CONFIG = "cloud.google.com/backend-config"
+"""The annotation of a Service that names the BackendConfigs of its ports, as JSON."""
+FRONTEND_CONFIG = "networking.gke.io/v1beta1.FrontendConfig"
+MANAGED_CERTIFICATES = "networking.gke.io/managed-certificates"
+"""Annotations of an Ingress by which GKE finds what is beside it."""
+
+
+def optional(found: Iterator[Reference]) -> Iterator[Reference]:
+    """References to what goes along where it is ours."""
+    for each in found:
+        yield replace(each, optional=True)
+
+
+# Meshes and gateways
+
+
+def _virtual_service(root: Cursor) -> ObjectFacts:
+    spec = root.mapping("spec")
+    rules = [rule for protocol in ("http", "tls", "tcp") for rule in spec.items(protocol)]
+    destinations = [route.mapping("destination") for rule in rules for route in rule.items("route")]
+    for rule in rules:
+        destinations += [rule.mapping("mirror"), *(each.mapping("destination") for each in rule.items("mirrors"))]
+    return ObjectFacts(
+        points_at=distinct(found for each in destinations for found in own_service(root, each, "host")),
+        needs=distinct(_gateways_of_istio(root, spec)),
+    )
+
+
+def _gateways_of_istio(root: Cursor, spec: Cursor) -> Iterator[Reference]:
+    """`mesh` stands for all of the mesh; `namespace/name` may be elsewhere."""
+    own = root.mapping("metadata").text("namespace")
+    for index, written in enumerate(spec.texts("gateways")):
+        namespace, _, name = written.rpartition("/")
+        if name and name != "mesh" and (not own or namespace in ("", own)):
+            elsewhere = "" if namespace == own else namespace
+            path = (*spec.path, "gateways", index)
+            yield Reference(_ISTIO, "Gateway", name, optional=True, namespace=elsewhere, path=path)
+
+
+def _destination_rule(root: Cursor) -> ObjectFacts:
+    return ObjectFacts(points_at=distinct(own_service(root, root.mapping("spec"), "host")))
+
+
+def _rule_of_a_mesh(root: Cursor) -> ObjectFacts:
+    """With neither selector nor target it is for the whole namespace."""
+    spec = root.mapping("spec")
+    return ObjectFacts(
+        selects=selects(label_selector(spec.mapping("selector"))), points_at=_targets(root, spec), watches=True
+    )
+
+
+def _targets(root: Cursor, spec: Cursor) -> tuple[Reference, ...]:
+    """What a policy of the Gateway API is attached to: `targetRefs`, or `targetRef` in older ones."""
+    return distinct(
+        found for each in (*spec.items("targetRefs"), spec.mapping("targetRef")) for found in local(root, each, "")
+    )
+
+
+def _attached(root: Cursor) -> ObjectFacts:
+    return ObjectFacts(points_at=_targets(root, root.mapping("spec")), watches=True)
+
+
+def _http_proxy(root: Cursor) -> ObjectFacts:
+    """A Secret of another namespace is `namespace/name`."""
+    spec = root.mapping("spec")
+    owners = [*spec.items("routes"), spec.mapping("tcpproxy")]
+    certificate = spec.mapping("virtualhost").mapping("tls")
+    return ObjectFacts(
+        points_at=distinct(
+            found for owner in owners for service in owner.items("services") for found in named(service, "Service")
+        ),
+        needs=() if "/" in certificate.text("secretName") else distinct(named(certificate, "Secret", "secretName")),
+    )
+
+
+def _inference_pool(root: Cursor) -> ObjectFacts:
+    """A selector has `matchLabels`; before v1 it was labels and nothing else."""
+    spec = root.mapping("spec")
+    selector = spec.mapping("selector")
+    plain = not any(isinstance(value, dict | list) for value in selector.value.values())
+    return ObjectFacts(selects=selects(plain_selector(spec, "selector") if plain else label_selector(selector)))
+
+
+def _cilium_policy(root: Cursor) -> ObjectFacts:
+    """Labels may say their source before a colon; it is Kubernetes' where it says none."""
+    selectors = [spec.mapping("endpointSelector") for spec in (root.mapping("spec"), *root.items("specs"))]
+    return ObjectFacts(selects=selects(*map(_endpoints, selectors)), watches=True)
+
+
+def _endpoints(selector: Cursor) -> LabelSelector:
+    return tuple(
+        replace(each, key=each.key.removeprefix("k8s:").removeprefix("any:")) for each in label_selector(selector)
+    )
+
+
+def _backend_config(root: Cursor) -> ObjectFacts:
+    iap = root.mapping("spec").mapping("iap").mapping("oauthclientCredentials")
+    return ObjectFacts(needs=distinct(named(iap, "Secret", "secretName")))
+
+
+def beside_service(annotations: Cursor) -> Iterator[Reference]:
+    """The BackendConfigs that a Service of GKE names."""
+    try:
+        written = json.loads(annotations.text(BACKEND_CONFIG) or "{}")
+    except ValueError:
+        return
+    ports = written.get("ports") if isinstance(written, dict) else None
+    names = [written.get("default"), *(ports.values() if isinstance(ports, dict) else ())] if written else []
+    for name in names:
+        if isinstance(name, str) and name:
+            path = (*annotations.path, BACKEND_CONFIG)
+            yield Reference(_GKE, "BackendConfig", name, optional=True, path=path)
+
+
+def beside_ingress(annotations: Cursor) -> Iterator[Reference]:
+    """The FrontendConfig and the certificates that an Ingress of GKE names."""
+    yield from optional(named(annotations, "FrontendConfig", FRONTEND_CONFIG, api_group="networking.gke.io"))
+    for name in annotations.text(MANAGED_CERTIFICATES).split(","):
+        if name.strip():
+            path = (*annotations.path, MANAGED_CERTIFICATES)
+            yield Reference("networking.gke.io", "ManagedCertificate", name.strip(), optional=True, path=path)
+
+
+# Secrets
+
+
+def issuer_of(spec: Cursor) -> Iterator[Reference]:
+    """The Issuer of a Certificate; a ClusterIssuer is none of a namespace."""
+    issuer = spec.mapping("issuerRef")
+    if issuer.text("kind", "Issuer") == "Issuer" and issuer.text("group", _CERT_MANAGER) == _CERT_MANAGER:
+        yield from optional(named(issuer, "Issuer", api_group=_CERT_MANAGER))
+
+
+def _issuer(root: Cursor) -> ObjectFacts:
+    """One that signs with a certificate of its own needs that."""
+    return ObjectFacts(needs=distinct(named(root.mapping("spec").mapping("ca"), "Secret", "secretName")))
+
+
+def stores_of(spec: Cursor) -> Iterator[Reference]:
+    """The SecretStores of an ExternalSecret; a ClusterSecretStore is none of a namespace."""
+    sources = [each.mapping("sourceRef") for key in ("data", "dataFrom") for each in spec.items(key)]
+    for store in (spec.mapping("secretStoreRef"), *(source.mapping("storeRef") for source in sources)):
+        if store.text("kind", "SecretStore") == "SecretStore":
+            yield from optional(named(store, "SecretStore", api_group=_EXTERNAL_SECRETS))
+
+
+def _secret_store(root: Cursor) -> ObjectFacts:
+    """The accounts and Secrets by which it comes in, wherever its provider has them."""
+    return ObjectFacts(needs=distinct(optional(_credentials(root, root.mapping("spec").mapping("provider")))))
+
+
+def _credentials(root: Cursor, owner: Cursor) -> Iterator[Reference]:
+    for key, below in owner.value.items():
+        if isinstance(below, dict):
+            inner = owner.mapping(key)
+            kind = (
+                "ServiceAccount"
+                if key == "serviceAccountRef"
+                else "Secret"
+                if key.lower().endswith("secretref")
+                else ""
+            )
+            if kind and isinstance(below.get("name"), str):
+                yield from local(root, inner, kind)
+            else:
+                yield from _credentials(root, inner)
+
+
+def _push_secret(root: Cursor) -> ObjectFacts:
+    pushed = root.mapping("spec").mapping("selector").mapping("secret")
+    return ObjectFacts(points_at=distinct(named(pushed, "Secret")), watches=True)
+
+
+def _secret_provider(root: Cursor) -> ObjectFacts:
+    """It makes a Secret too, where somebody asks for one; otherwise pods have what it brings as files."""
+    objects = root.mapping("spec").items("secretObjects")
+    return ObjectFacts(provides=distinct(found for each in objects for found in named(each, "Secret", "secretName")))
+
+
+def _trigger_authentication(root: Cursor) -> ObjectFacts:
+    spec = root.mapping("spec")
+    return ObjectFacts(
+        needs=distinct(
+            found
+            for key, kind in (("secretTargetRef", "Secret"), ("configMapTargetRef", "ConfigMap"))
+            for each in spec.items(key)
+            for found in named(each, kind)
+        )
+    )
+
+
+def authentication_of(spec: Cursor) -> Iterator[Reference]:
+    """The TriggerAuthentications of a ScaledObject."""
+    for trigger in spec.items("triggers"):
+        found = trigger.mapping("authenticationRef")
+        if found.text("kind", "TriggerAuthentication") == "TriggerAuthentication":
+            yield from optional(named(found, "TriggerAuthentication", api_group="keda.sh"))
+
+
+_ENVOY = "gateway.envoyproxy.io"
+READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
+    (_CERT_MANAGER, "Issuer"): _issuer,
+    ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
+    (_GKE, "BackendConfig"): _backend_config,
+    (_EXTERNAL_SECRETS, "PushSecret"): _push_secret,
+    (_EXTERNAL_SECRETS, "SecretStore"): _secret_store,
+    (_ENVOY, "BackendTrafficPolicy"): _attached,
+    (_ENVOY, "ClientTrafficPolicy"): _attached,
+    (_ENVOY, "EnvoyExtensionPolicy"): _attached,
+    (_ENVOY, "SecurityPolicy"): _attached,
+    (_GATEWAY, "BackendTLSPolicy"): _attached,
+    ("inference.networking.k8s.io", "InferencePool"): _inference_pool,
+    ("inference.networking.x-k8s.io", "InferencePool"): _inference_pool,
+    ("keda.sh", "TriggerAuthentication"): _trigger_authentication,
+    ("networking.gke.io", "GCPGatewayPolicy"): _attached,
+    (_ISTIO, "DestinationRule"): _destination_rule,
+    (_ISTIO, "VirtualService"): _virtual_service,
+    ("projectcontour.io", "HTTPProxy"): _http_proxy,
+    ("secrets-store.csi.x-k8s.io", "SecretProviderClass"): _secret_provider,
+    ("security.istio.io", "AuthorizationPolicy"): _rule_of_a_mesh,
+    ("security.istio.io", "PeerAuthentication"): _rule_of_a_mesh,
+    ("security.istio.io", "RequestAuthentication"): _rule_of_a_mesh,
+    ("vpcresources.k8s.aws", "SecurityGroupPolicy"): selecting("podSelector", watches=True),
+}
+"""(API group, kind) to its reader."""
