@@ -302,6 +302,21 @@ def test_an_object_that_nothing_needs_is_reported_and_not_placed() -> None:
     assert story.files("clusters/a/workloads") == ["clusters/a/workloads/x/app/app.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("app", "services"),
+    [(rayservice("x", "llm"), "llm-head-svc or llm-serve-svc"), (rayjob("x", "llm"), "llm-head-svc")],
+)
+def test_who_selects_a_ray_cluster_whose_name_is_made_up_is_told_so(app: dict[str, str], services: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, app, capacity=ROOM)
+    story.source["workloads/x/front.yaml"] = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: front}\n"
+        "spec: {selector: {ray.io/cluster: llm, ray.io/node-type: head}, ports: [{port: 8000}]}\n"
+    )
+    [problem] = (p for p in story.run().problems if p.code == "NotInAGroup")
+    assert "no pod has ray.io/cluster=llm" in problem.hint
+    assert problem.hint.endswith(f"or use Service {services}")
+
+
 CLASS = policy("anywhere", "select: {}\ngroupBy: {label: app}")
 LONELY = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely, labels: {app: chat}}\n"
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {selector: {run: chat}, ports: [{port: 80}]}\n"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from gitplacer.grouping.governed import Governing
 from gitplacer.grouping.group import Group
-from gitplacer.grouping.leftover import left_over, unmentioned
+from gitplacer.grouping.leftover import left_over, unmentioned, with_made_up_names
 from gitplacer.grouping.names import case_twins, sole
 from gitplacer.grouping.platform import platform_groups
 from gitplacer.grouping.workloads import Workloads
@@ -55,5 +55,6 @@ def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Groupi
     groups |= {each: replace(groups[each], problems=(*groups[each].problems, *more)) for each, more in twins.items()}
     placed = {id(m) for group in found for m in (*group.members, *group.shared)}
     left = [m for m in source.objects if id(m) not in placed and not m.held and not governed(m).broken]
-    problems.extend(left_over(m) for m in unmentioned(left, governed, source.unread_words))
+    made_up = with_made_up_names(source.objects) if left else {}
+    problems.extend(left_over(m, made_up) for m in unmentioned(left, governed, source.unread_words))
     return Grouping(groups, tuple(sorted(set(problems))))

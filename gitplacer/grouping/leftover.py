@@ -4,7 +4,7 @@ What belongs to no group, as far as that can be said while some files cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitplacer.grouping.governed import Governing, key_of
 from gitplacer.problems import Problem, Severity
@@ -30,6 +30,11 @@ def unmentioned(
     return left
 
 
+def _clusters_selected(item: SourceObject) -> Iterator[str]:
+    for selector in item.facts.selects:
+        yield from (name for each in selector if each.key == "ray.io/cluster" for name in each.values)
+
+
 def _joined_by(item: SourceObject, governed: Governing) -> Iterator[str]:
     """Words of which one stands in whatever joins an object to a group: names, labels that it selects, what it is grouped by."""
     yield item.identity.name
@@ -40,10 +45,31 @@ def _joined_by(item: SourceObject, governed: Governing) -> Iterator[str]:
         yield key[2]
 
 
-def left_over(item: SourceObject) -> Problem:
-    """What is told of an object that is in no group."""
+_SERVICES = {"RayJob": ("head",), "RayService": ("head", "serve")}
+"""The kinds whose Ray cluster has a name that KubeRay makes up, and the Services that it makes with a name that does not change."""
+
+
+def with_made_up_names(objects: Iterable[SourceObject]) -> Mapping[tuple[str, str], SourceObject]:
+    """The objects whose Ray cluster has such a name, by their namespace and name."""
+    found = ((item.identity.namespace, item.identity.name, item) for item in objects)
+    return {
+        (space, name): item
+        for space, name, item in found
+        if item.identity.api_group == "ray.io" and item.identity.kind in _SERVICES
+    }
+
+
+def left_over(item: SourceObject, made_up: Mapping[tuple[str, str], SourceObject]) -> Problem:
+    """What is told of an object that is in no group. `made_up`: see `with_made_up_names`."""
     hint = "nothing that is placed refers to it, and no policy's groupBy joins it with something that is"
-    if item.identity.api_group not in BUILT_IN_GROUPS:
+    selected = (made_up.get((item.identity.namespace, name)) for name in _clusters_selected(item))
+    if (app := next(filter(None, selected), None)) is not None:
+        services = " or ".join(f"{app.identity.name}-{each}-svc" for each in _SERVICES[app.identity.kind])
+        hint = (
+            f"KubeRay makes up the name of the Ray cluster of {app.identity}, and no pod has ray.io/cluster={app.identity.name}: give the pod "
+            f"templates a label and select that, or use Service {services}"
+        )
+    elif item.identity.api_group not in BUILT_IN_GROUPS:
         hint += "; if it becomes pods, a WorkloadKind says how"
     return item.document.problem(
         "NotInAGroup",
