@@ -348,6 +348,22 @@ def test_a_fault_is_named_and_located(text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("kind: A\n\u00a0\u00a0spec:\n  a: 1\n b: 2\n", 2),  # it is a key of the root, and what follows does not fit
+        ("a: 1\nkind:\u00a0B\nb: 2\n", 2),
+        ("a:\n  b: 1\n \u2003c: 2\n", 3),
+        ("a: c\u00a0d\nb: 'x\n", None),  # in a text it is what it is
+        ("b: 'x\na: 1\n\u00a0c: 1\n", None),  # behind the place where reading ended
+    ],
+)
+def test_a_space_that_is_none_to_yaml_is_told_with_its_line(text: str, line: int | None) -> None:
+    [fault] = parse(text.encode()).faults
+    assert fault.code == "InvalidYAML"
+    assert (f"line {line} has U+" in fault.hint) == (line is not None)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("%FOO bar\n---\na: b\n", "a line that begins with % and is no directive of YAML"),

@@ -16,6 +16,8 @@ MAX_DEPTH = 64
 """Mappings and lists inside each other, those that aliases stand for too. Kubernetes objects stay below 30."""
 _CONFLICT = re.compile(r"^<{7}(?: .*)?\r?$", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%")
+_ODD_SPACE = re.compile(r"^ *(?:- +)*(?:[\w./-]+:)?([\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])", re.MULTILINE)
+"""Spaces as web pages and chats have them, before a key or behind its colon: to YAML they are letters."""
 _LINE_END = re.compile("\n")
 _MOST_OF_A_KEY = 1024
 """Characters of a key that YAML tells from its colon. Of a longer one libyaml says only that the colon is in the wrong place."""
@@ -109,6 +111,15 @@ def too_deep(at: int) -> Flaw:
 
 def explained(error: Exception, text: str) -> Flaw:
     """A scanner's or parser's error as a flaw."""
+    found = _explained(error, text)
+    if found.code == "InvalidYAML" and (odd := _ODD_SPACE.search(text, 0, _line(text, found.at)[1])):
+        line = position(text, odd.start(1))[0]
+        said = f"line {line} has U+{ord(odd[1]):04X}, a space that is none to YAML; write a plain space"
+        return found._replace(hint=said)
+    return found
+
+
+def _explained(error: Exception, text: str) -> Flaw:
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
     context = str(getattr(error, "context", None) or "")
     at, opened = _index(error, "problem_mark", text), _index(error, "context_mark", text)
