@@ -261,7 +261,7 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
     hint = "move it under the platform paths of the Fleet"
     if not why and not named and group != RAY_GROUP and not scopes.is_namespaced(group, kind):
         why = f"of {group or 'the core group'} may be cluster-scoped"
-        otherwise = "put its CustomResourceDefinition under the platform paths, or let its Tenant name the kind"
+        otherwise = f'put its CustomResourceDefinition under the platform paths, or let its Tenant name it: kinds: ["*", {kind}]'
         hint = likely(group, kind) or otherwise
     if not why:
         return []
