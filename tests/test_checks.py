@@ -79,6 +79,7 @@ ROOT_CA = ", envFrom: [{configMapRef: {name: kube-root-ca.crt}}]"
         "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: token}\nspec: {}\n",
         "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: o}\nspec: {target: {name: token}}\n",
         "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: o}\nspec: {secretName: token}\n",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: {service.beta.openshift.io/serving-cert-secret-name: token}}\n",
     ],
 )
 def test_what_makes_a_secret_brings_it_and_travels_with_who_needs_it(beside: str) -> None:

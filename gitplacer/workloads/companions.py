@@ -125,13 +125,15 @@ def _backend_config(root: Cursor) -> ObjectFacts:
 
 def beside_service(annotations: Cursor) -> Iterator[Reference]:
     """The BackendConfigs that a Service of GKE names."""
+    text = annotations.text(BACKEND_CONFIG)
     try:
-        written = json.loads(annotations.text(BACKEND_CONFIG) or "{}")
+        written = json.loads(text) if text else None
     except ValueError:
         return
-    ports = written.get("ports") if isinstance(written, dict) else None
-    names = [written.get("default"), *(ports.values() if isinstance(ports, dict) else ())] if written else []
-    for name in names:
+    if not isinstance(written, dict):
+        return
+    ports = written.get("ports")
+    for name in (written.get("default"), *(ports.values() if isinstance(ports, dict) else ())):
         if isinstance(name, str) and name:
             path = (*annotations.path, BACKEND_CONFIG)
             yield Reference(_GKE, "BackendConfig", name, optional=True, path=path)

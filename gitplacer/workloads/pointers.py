@@ -22,6 +22,11 @@ GATEWAY = "gateway.networking.k8s.io"
 SEALING_KEY = "gitplacer.dev/sealing-key"
 """The annotation of a SealedSecret that says for which clusters it was sealed: their `profile.sealingKey`."""
 
+_SERVING_CERTIFICATES = (
+    "service.beta.openshift.io/serving-cert-secret-name",
+    "service.alpha.openshift.io/serving-cert-secret-name",
+)
+"""Annotations of a Service by which OpenShift makes the Secret that they name."""
 _ISSUED = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
 """Annotations of an Ingress by which cert-manager makes the Secrets that it names."""
 
@@ -30,7 +35,8 @@ def _service(root: Cursor) -> ObjectFacts:
     annotations = root.mapping("metadata").mapping("annotations")
     return ObjectFacts(
         selects=selects(plain_selector(root.mapping("spec"), "selector")),
-        needs=distinct(companions.beside_service(annotations)) if annotations.has(companions.BACKEND_CONFIG) else (),
+        provides=distinct(found for key in _SERVING_CERTIFICATES for found in named(annotations, "Secret", key)),
+        needs=distinct(companions.beside_service(annotations)),
     )
 
 
