@@ -406,7 +406,10 @@ def host(name: str) -> dict[str, Any]:
             [],
             ["BackendConfig/b?", "BackendConfig/d?"],
         ),
-        (obj("v1", "Service", {}, metadata={"annotations": {"cloud.google.com/backend-config": "{"}}), [], []),
+        *(
+            (obj("v1", "Service", {}, metadata={"annotations": {"cloud.google.com/backend-config": text}}), [], [])
+            for text in ("{", "[" * 99999, "[b]", '{"default": 1, "ports": [b]}')
+        ),
         (
             obj(
                 "networking.k8s.io/v1",

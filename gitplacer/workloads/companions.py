@@ -8,11 +8,11 @@ Gateway, goes along where the source has it and is not missed where it has not.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
+from gitplacer.documents.parse import load
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
@@ -126,10 +126,8 @@ def _backend_config(root: Cursor) -> ObjectFacts:
 def beside_service(annotations: Cursor) -> Iterator[Reference]:
     """The BackendConfigs that a Service of GKE names."""
     text = annotations.text(BACKEND_CONFIG)
-    try:
-        written = json.loads(text) if text else None
-    except ValueError:
-        return
+    documents, _ = load(text) if text else ([], [])
+    written = documents[0].value if documents and documents[0].sound else None
     if not isinstance(written, dict):
         return
     ports = written.get("ports")
