@@ -598,8 +598,50 @@ def test_yaml_in_a_text_is_read_as_go_reads_it(text: str, why: str) -> None:
         ("RayService", "serveConfigV2", "InvalidServeConfig"),
     ):
         found = [p for p in rules.check(document(manifest(kind, {key: text}))[0]) if p.code in OURS]
+        found = [p for p in found if "Ray refuses" not in p.message]  # YAML, and nothing that can be served
         assert [p.code for p in found] == ([code] if why else [])
         assert all(why in p.message and key in p.message for p in found)
+
+
+SERVED = [
+    ("[]", ""),
+    ("[{import_path: a.b:app}]", ""),
+    ("[{import_path: a.b.app, runtime_env: {working_dir: 'https://x/y.zip', py_modules: ['s3://b/c.zip'], env_vars: {A: '1'}}}]", ""),
+    ("[{name: a, import_path: a:a}, {name: b, import_path: b:b, route_prefix: /b}, {name: c, import_path: c:c, route_prefix: null}]", ""),
+    ("[{import_path: a:b, runtime_env: null, deployments: [{name: D, num_replicas: auto, ray_actor_options: {num_gpus: 0.5}}]}]", ""),
+    ("[{import_path: '${APP}', runtime_env: {working_dir: '${CODE}'}}]", ""),
+    ("null", "there are no applications"),
+    ("{a: b}", "applications is no list"),
+    ("[a:app]", "an application is no mapping"),
+    ("[{name: a}]", "application a has no import_path"),
+    ("[{import_path: app}]", 'the import_path "app" of application default is none'),
+    ("[{import_path: 'a:b:c'}]", 'the import_path "a:b:c" of application default is none'),
+    ("[{import_path: a:a, route_prefix: /a}, {import_path: b:b}]", "two applications have the name default"),
+    ("[{name: a, import_path: a:a}, {name: b, import_path: b:b}]", "two applications have the route_prefix /"),
+    ("[{import_path: a:a, runtime_env: {working_dir: .}}]", 'working_dir of application default is "."'),
+    ("[{import_path: a:a, runtime_env: {py_modules: [/home/ray/x]}}]", 'py_modules of application default is "/home/ray/x"'),
+    ("[{import_path: a:a, runtime_env: {env_vars: {LEN: 8192, DEBUG: true, T: a}}}]", "LEN and DEBUG in env_vars of application default are not text"),
+    (
+        "[{import_path: a:a, deployments: [{name: D, ray_actor_options: {runtime_env: {env_vars: {A: 1}}}}]}]",
+        "A in env_vars of application default is not text",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("applications", "said"), SERVED)
+def test_what_is_to_be_served_is_something_that_ray_takes(applications: str, said: str) -> None:
+    text = f"applications: {applications}\n"
+    found = rules.check(document(manifest("RayService", {"serveConfigV2": text}))[0])
+    wrong = [p.message for p in found if p.code == "InvalidServeConfig"]
+    assert len(wrong) == bool(said)
+    assert all(said in message and message.endswith("Ray refuses all of it") for message in wrong)
+
+
+@pytest.mark.parametrize("junk", [None, 1, "x", [], [None], {}, {"a": [1]}])
+@pytest.mark.parametrize("at", ["name", "import_path", "route_prefix", "runtime_env", "deployments"])
+def test_whatever_an_application_holds_the_rules_answer(at: str, junk: object) -> None:
+    text = json.dumps({"applications": [{"import_path": "a:b", at: junk}, junk]})
+    rules.check(document(manifest("RayService", {"serveConfigV2": text}))[0])
 
 
 # RayCronJob

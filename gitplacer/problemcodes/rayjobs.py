@@ -95,11 +95,12 @@ CODES: Mapping[str, Code] = {
         "Remove `headService.metadata.name`.",
     ),
     "InvalidServeConfig": Code(
-        "What a service is to serve is not a YAML mapping",
-        "`serveConfigV2` is a text, and what is in it is read by KubeRay only, once the Ray cluster runs: the manifest around it is "
-        "valid YAML all the same. KubeRay fails to read it again and again; the Ray cluster holds its room and serves nothing, or what it "
-        "served before.",
-        "Write it as a block, `serveConfigV2: |`, with `applications:` indented below.",
+        "What a service is to serve is nothing that Ray takes",
+        "`serveConfigV2` is a text, and what is in it is read only once the Ray cluster runs: the manifest around it is "
+        "valid YAML all the same. KubeRay fails to read it, or Ray refuses it, again and again; the Ray cluster holds its room and serves nothing, or "
+        "what it served before. Ray wants a list of applications, each with an `import_path`, and names and route prefixes that none has twice; one without "
+        "a `route_prefix` has `/`. Files are at an address that all nodes can reach, and variables are texts.",
+        "Write it as a block, `serveConfigV2: |`, with `applications:` indented below, and in it what the message asks for.",
     ),
     "InvalidTimeout": Code(
         "The time to wait for a RayService is no time",

@@ -2,7 +2,7 @@
 RayService: its own settings beside the Ray cluster spec.
 
 Source: ValidateRayServiceMetadata and ValidateRayServiceSpec in ray-operator/controllers/ray/utils/validation.go.
-Its upgrades are in `upgrades`.
+Its upgrades are in `upgrades`, and what it is to serve in `serveconfig`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 
 from gitplacer.rules.duration import nanoseconds
-from gitplacer.rules.embedded import mapping_in_text
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 
 TIMEOUT = "ray.io/initializing-timeout"
@@ -48,12 +47,4 @@ def initializing_timeout(manifest: RayManifest) -> None:
     tell(annotations, "InvalidTimeout", message, 'write a duration such as "30m", or seconds: "1800"', key=TIMEOUT)
 
 
-def serve_config(manifest: RayManifest) -> None:
-    """`serveConfigV2` is a text that KubeRay reads as a YAML mapping once the Ray cluster runs. Source: updateServeDeployment."""
-    if manifest.kind == "RayService":
-        mapping_in_text(
-            manifest.spec, "serveConfigV2", "InvalidServeConfig", "applications: [{name: a, import_path: a:app}]"
-        )
-
-
-RULES: tuple[Rule, ...] = (head_service_name, deletion_delay, initializing_timeout, serve_config)
+RULES: tuple[Rule, ...] = (head_service_name, deletion_delay, initializing_timeout)
