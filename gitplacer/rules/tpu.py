@@ -1,7 +1,8 @@
 """
 TPU slices: the hosts of a replica are the hosts of a slice, all of it and nothing else.
 
-A slice is as large as the topology that the node selector asks for, in chips: 2x2x2 has 8. Each host of a replica asks
+A slice is as large as the topology that the node selector asks for, in chips: 2x2x2 has 8; where an annotation of the pods asks for a part of
+one that is there, as large as that part. Each host of a replica asks
 for the chips of one machine, so chips of a host × hosts of a replica = chips of the slice. With fewer the workers wait
 for each other while the slice is held; with more they are spread over two slices that cannot talk.
 GKE lets a pod take a part of a machine that is a slice by itself, so this is a hazard and no rule.
@@ -18,6 +19,8 @@ from gitplacer.rules.manifest import RayManifest, Rule, tell
 from gitplacer.workloads.devices import TPU
 
 TOPOLOGY = "cloud.google.com/gke-tpu-topology"
+PART = "cloud.google.com/gke-tpu-slice-topology"
+"""The annotation of pods by which GKE gives them a part of the slice that the node selector names."""
 
 _FORM = re.compile(r"[0-9]{1,4}(x[0-9]{1,4}){1,2}")
 
@@ -32,7 +35,10 @@ def topology(manifest: RayManifest) -> None:
         selector = spec.value.get("nodeSelector")
         if not isinstance(selector, dict) or TOPOLOGY not in selector:
             continue
-        shape, chips = str(selector[TOPOLOGY]), _chips(str(selector[TOPOLOGY]))
+        annotations = group.mapping("template").mapping("metadata").value.get("annotations")
+        part = annotations.get(PART) if isinstance(annotations, dict) else None
+        shape = str(part or selector[TOPOLOGY])
+        chips = _chips(shape)
         each = sum(_asked(container) for container in spec.items("containers"))
         hosts = group.integer("numOfHosts", 1) if manifest.v1 else 1
         if not chips or not each or hosts is None or hosts <= 0 or each * hosts == chips:
