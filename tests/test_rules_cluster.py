@@ -654,6 +654,20 @@ def test_the_hosts_of_a_replica_are_those_of_one_tpu_slice(
     )
 
 
+@pytest.mark.parametrize(("hosts", "told"), [(2, []), (4, ["TPUTopologyMismatch"])])
+def test_a_part_of_a_slice_has_the_hosts_of_the_part(hosts: int, told: list[str]) -> None:
+    change = f"""
+    workerGroupSpecs:
+    - numOfHosts: {hosts}
+      template:
+        metadata: {{annotations: {{cloud.google.com/gke-tpu-slice-topology: 2x4}}}}
+        spec:
+          nodeSelector: {{cloud.google.com/gke-tpu-topology: 4x4}}
+          containers: [{{resources: {{requests: null, limits: {{cpu: 1, memory: 1Gi, google.com/tpu: 4}}}}}}]
+    """
+    assert codes(nested("RayCluster", cluster(textwrap.dedent(change)))) == told
+
+
 def test_tpus_may_be_asked_for_by_requests_and_by_several_containers() -> None:
     template = """
     workerGroupSpecs:
@@ -1024,6 +1038,8 @@ def test_no_metadata_breaks_a_rule(junk: Any) -> None:
         ("workerGroupSpecs: [{replica: 4}]", "replicas"),
         ("workerGroupSpecs: [{numOfHost: 4}]", "numOfHosts"),
         ("autoscalerOptions: {idleTimeout: 60}", "idleTimeoutSeconds"),
+        ("gcsFaultToleranceOptions: {redisAdress: redis}", "redisAddress"),
+        ("authOptions: {secret: a}", "secretName"),
         ("headGroupSpec: {template: {spec: {containers: [{resources: {request: {cpu: 1}}}]}}}", "requests"),
         ("headGroupSpec: {template: {spec: {toleration: []}}}", "tolerations"),
         ("workerGroupSpecs: [{template: {spec: {containers: [{resource: {}}]}}}]", "resources"),
@@ -1107,6 +1123,24 @@ def test_every_field_that_kubernetes_has_of_pods_and_containers_is_known() -> No
 def test_after_how_long_something_is_deleted_is_not_for_a_ray_cluster_to_say(kind: str, hint: str, field: str) -> None:
     [problem] = (p for p in found(nested(kind, cluster(f"{field}: 60"))) if p.code == "UnknownRayField")
     assert problem.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "below", "meant"),
+    [
+        ("RayService", "upgradeStrategy", {"types": "NewCluster"}, "type"),
+        ("RayService", "upgradeStrategy", {"type": "NewCluster", "clusterUpgradeOption": {}}, "clusterUpgradeOptions"),
+        ("RayJob", "submitterConfig", {"backoffLimits": 1}, "backoffLimit"),
+        ("RayJob", "deletionStrategy", {"deletionRule": []}, "deletionRules"),
+    ],
+)
+def test_what_is_below_a_field_of_a_job_or_a_service_is_looked_at(
+    kind: str, field: str, below: dict[str, Any], meant: str
+) -> None:
+    value = nested(kind, cluster())
+    value["spec"][field] = below
+    [problem] = (p for p in found(value) if p.code == "UnknownRayField")
+    assert problem.hint == f'did you mean "{meant}"?'
 
 
 def test_a_job_that_says_it_by_another_name_is_told_the_right_one() -> None:

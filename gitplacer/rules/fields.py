@@ -8,7 +8,7 @@ Where the source holds KubeRay's CRDs, these say more. Of an object of `ray.io/v
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from gitplacer.documents import Cursor
 from gitplacer.problems import nearest
@@ -21,6 +21,18 @@ _METADATA = (
     "generation", "labels", "managedFields", "name", "namespace", "ownerReferences", "resourceVersion", "selfLink", "uid",
 )  # fmt: skip
 _OF_SPECS = {*rayfields.CLUSTER, *rayfields.JOB, *rayfields.SERVICE, *rayfields.CRON_JOB} - {*_METADATA, *_ROOT}
+_BELOW_CLUSTER = {
+    "authOptions": ("enableK8sTokenAuth", "mode", "secretName"),
+    "gcsFaultToleranceOptions": (
+        "backend", "externalStorageNamespace", "redisAddress", "redisPassword", "redisUsername", "storage",
+    ),
+    "upgradeStrategy": ("type",),
+}  # fmt: skip
+_BELOW_JOB = {
+    "deletionStrategy": ("deletionRules", "onFailure", "onSuccess"),
+    "submitterConfig": ("backoffLimit",),
+}
+_BELOW_SERVICE = {"upgradeStrategy": ("clusterUpgradeOptions", "type")}
 _RESOURCES = ("claims", "limits", "requests")
 _TEMPLATE = ("metadata", "spec")
 _POD = frozenset(
@@ -65,12 +77,15 @@ def unknown_fields(manifest: RayManifest) -> None:
     _tell_unknown(manifest.root.mapping("metadata"), _METADATA)
     if manifest.kind == "RayService":
         _tell_unknown(manifest.spec, rayfields.SERVICE)
+        _tell_below(manifest, manifest.spec, _BELOW_SERVICE)
     elif manifest.kind == "RayCronJob":
         _tell_unknown(manifest.spec, rayfields.CRON_JOB)
     if manifest.job is not None:
         _tell_unknown(manifest.job, rayfields.JOB)
+        _tell_below(manifest, manifest.job, _BELOW_JOB)
     of_time = _OF_A_JOB if manifest.job is None else _BESIDE_THE_CLUSTER
     _tell_unknown(manifest.cluster, rayfields.CLUSTER, of_time)
+    _tell_below(manifest, manifest.cluster, _BELOW_CLUSTER)
     if manifest.cluster.has("autoscalerOptions"):
         _tell_unknown(manifest.cluster.mapping("autoscalerOptions"), rayfields.AUTOSCALER)
     _tell_unknown(manifest.head, rayfields.HEAD if manifest.v1 else rayfields.HEAD.keys() | _OLD_HEAD)
@@ -80,6 +95,13 @@ def unknown_fields(manifest: RayManifest) -> None:
         _pod_template(part.mapping("template"))
     if manifest.job is not None and manifest.job.has("submitterPodTemplate"):
         _pod_template(manifest.job.mapping("submitterPodTemplate"))
+
+
+def _tell_below(manifest: RayManifest, owner: Cursor, below: Mapping[str, Collection[str]]) -> None:
+    """Of fields with fields of their own, none of which v1alpha1 has."""
+    for key, known in below.items() if manifest.v1 else ():
+        if owner.has(key):
+            _tell_unknown(owner.mapping(key), known)
 
 
 def _pod_template(template: Cursor) -> None:
