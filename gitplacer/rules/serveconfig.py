@@ -34,10 +34,25 @@ def serve_config(manifest: RayManifest) -> None:
         return
     config = mapping_in_text(manifest.spec, _KEY, _CODE, _EXAMPLE)
     for said, hint in islice(_refused(config), LISTED) if config else ():
-        tell(manifest.spec, _CODE, f"{_KEY}: {said}, and Ray refuses all of it", hint, key=_KEY)
+        tell(manifest.spec, _CODE, f"{_KEY}: {said}", hint, key=_KEY)
 
 
 def _refused(config: Mapping[str, Any]) -> Iterator[Wrong]:
+    for said, hint in _of_schema(config):
+        yield f"{said}, and Ray refuses all of it", hint
+    applications = config.get("applications")
+    for app in applications if isinstance(applications, list) else ():
+        for env in _runtime_envs(app) if isinstance(app, dict) else ():
+            variables = env.get("env_vars")
+            # Not quoted: it may be a password of digits.
+            if isinstance(variables, dict) and (
+                others := [k[:63] for k, v in variables.items() if not isinstance(v, str)]
+            ):
+                said = f"{few(others)} in env_vars of application {_name(app)} {'is' if len(others) == 1 else 'are'} not text"
+                yield f"{said}, and Ray does not start it", "put the value in quotes"
+
+
+def _of_schema(config: Mapping[str, Any]) -> Iterator[Wrong]:
     written = config.get("applications")
     if not isinstance(written, list):
         said = "there are no applications" if written is None else "applications is no list"
@@ -49,27 +64,33 @@ def _refused(config: Mapping[str, Any]) -> Iterator[Wrong]:
     for app in found:
         yield from _of_application(app)
     names = Counter(str(app.get("name", _DEFAULT_NAME)) for app in found)
-    if twice := [name for name, times in names.items() if times > 1]:
+    if twice := [name[:63] for name, times in names.items() if times > 1]:
         yield f"two applications have the name {few(twice)}", "give each a name of its own"
     routes = Counter(route for app in found if isinstance(route := app.get("route_prefix", _DEFAULT_ROUTE), str))
-    if twice := [route for route, times in routes.items() if times > 1]:
+    if twice := [route[:63] for route, times in routes.items() if times > 1]:
         hint = f"give each a route_prefix of its own; where there is none it is {_DEFAULT_ROUTE}"
         yield f"two applications have the route_prefix {few(twice)}", hint
 
 
 def _of_application(app: Mapping[str, Any]) -> Iterator[Wrong]:
-    name = str(app.get("name", _DEFAULT_NAME))[:63]
+    name = _name(app)
     path = app.get("import_path")
     if path is None:
         yield f"application {name} has no import_path", "add import_path: module:app"
     elif isinstance(path, str) and _VARIABLE not in path and not _is_import_path(path):
         yield f'the import_path "{path[:100]}" of application {name} is none', "write module:app or module.app"
-    deployments = app.get("deployments")
-    for each in (app, *(deployments if isinstance(deployments, list) else ())):
-        options = each.get("ray_actor_options") if isinstance(each, dict) and each is not app else each
-        env = options.get("runtime_env") if isinstance(options, dict) else None
-        if isinstance(env, dict):
-            yield from _of_runtime_env(env, f"application {name}")
+    for env in _runtime_envs(app):
+        modules = env.get("py_modules")
+        places = [("working_dir", env.get("working_dir"))]
+        places += [("py_modules", each) for each in (modules if isinstance(modules, list) else ())]
+        for key, place in places:
+            if isinstance(place, str) and _VARIABLE not in place and "://" not in place:
+                said = f'{key} of application {name} is "{place[:100]}", which is no address'
+                yield said, "write that of a zip file: https://…, s3://…, gs://…; what is in the image needs none"
+
+
+def _name(app: Mapping[str, Any]) -> str:
+    return str(app.get("name", _DEFAULT_NAME))[:63]
 
 
 def _is_import_path(path: str) -> bool:
@@ -79,19 +100,18 @@ def _is_import_path(path: str) -> bool:
     )
 
 
-def _of_runtime_env(env: Mapping[str, Any], whose: str) -> Iterator[Wrong]:
-    modules = env.get("py_modules")
-    places = [("working_dir", env.get("working_dir"))]
-    places += [("py_modules", each) for each in (modules if isinstance(modules, list) else ())]
-    for key, place in places:
-        if isinstance(place, str) and _VARIABLE not in place and "://" not in place:
-            said = f'{key} of {whose} is "{place[:100]}", which is in no place that all nodes can reach'
-            yield said, "write the address of a zip file: https://…, s3://…, gs://…; what is in the image needs none"
-    variables = env.get("env_vars")
-    # Not quoted: it may be a password of digits.
-    if isinstance(variables, dict) and (others := [k for k, v in variables.items() if not isinstance(v, str)]):
-        said = f"{few(others)} in env_vars of {whose} {'is' if len(others) == 1 else 'are'} not text"
-        yield said, "put the value in quotes"
+def _runtime_envs(app: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """That of the application, and those of the actors of its deployments."""
+    deployments = app.get("deployments")
+    of_actors = [
+        each.get("ray_actor_options")
+        for each in (deployments if isinstance(deployments, list) else ())
+        if isinstance(each, dict)
+    ]
+    for owner in (app, *of_actors):
+        env = owner.get("runtime_env") if isinstance(owner, dict) else None
+        if isinstance(env, dict):
+            yield env
 
 
 RULES: tuple[Rule, ...] = (serve_config,)
