@@ -158,6 +158,9 @@ REFUSED_PODS = [
         "{containers: [{ports: [{containerPort: 1, name: a}, {containerPort: 2, name: a}]}]}",
         "two ports of the container have the name a",
     ),
+    ("{containers: [{livenessProbe: {httpGet: {path: /, port: '8265'}}}]}", 'port is "8265", which is no name of a port'),
+    ("{containers: [{startupProbe: {tcpSocket: {port: Dash_Board}}}]}", 'port is "Dash_Board", which is no name of a port'),
+    ("{containers: [{lifecycle: {preStop: {httpGet: {port: '80'}}}}]}", 'port is "80", which is no name of a port'),
     ("{containers: [{env: [{name: A=B, value: c}]}]}", "the name of a variable has a = in it"),
     (
         "{containers: [{env: [{name: A, value: c, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}]}",
@@ -168,6 +171,7 @@ TAKEN_PODS = [
     "{restartPolicy: Never, dnsPolicy: ClusterFirstWithHostNet}",
     "{containers: [{ports: [{containerPort: 1, name: a}]}, {name: b, image: i, ports: [{containerPort: 2, name: a}]}]}",
     "{containers: [{ports: [{containerPort: 1}, {containerPort: 2}]}]}",
+    "{containers: [{readinessProbe: {httpGet: {port: 8265}}, livenessProbe: {tcpSocket: {port: dashboard}}, startupProbe: {grpc: {port: 1}}}]}",
     "{volumes: [{name: a}]}",
     "{volumes: [{name: a, emptyDir: {}, mountPath: /x}]}",
     "{volumes: [{name: a, projected: {sources: [{secret: {name: s, items: [{key: k, path: a/..b}]}}]}}]}",

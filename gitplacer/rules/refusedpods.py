@@ -23,6 +23,9 @@ _LABEL_HINT = "write up to 63 lower-case letters, digits and dashes, with a lett
 _PORT = re.compile(r"(?=[0-9-]*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_PORT = 15
 _LAST_PORT = 65535
+_PORT_HINT = f"write up to {_LONGEST_PORT} lower-case letters, digits and single dashes, a letter among them"
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS = ("postStart", "preStop")
 
 _WORDS_OF_POD = {
     "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
@@ -78,18 +81,33 @@ def _container(container: Cursor) -> None:
         _port(port)
     for variable in container.items("env"):
         _variable(variable)
+    hooks = container.mapping("lifecycle")
+    for owner in (*map(container.mapping, _PROBES), *map(hooks.mapping, _HOOKS)):
+        for way in ("httpGet", "tcpSocket"):
+            _aim(owner.mapping(way))
     mounts = container.items("volumeMounts")
     _twice(mounts, "mountPath", lambda path: f"two volumes are mounted at {path}")
     for mount in mounts:
         _inside(mount, "subPath")
 
 
+def _aim(action: Cursor) -> None:
+    """Where a probe or a hook goes to: a number, or the name of a port; a number in quotes is a name that no port has."""
+    port = action.value.get("port")
+    if isinstance(port, str) and not _is_port_name(port):
+        hint = "write the number without quotes" if port.isdecimal() else _PORT_HINT
+        _tell(action, f'port is "{port[:63]}", which is no name of a port', hint, key="port")
+
+
+def _is_port_name(name: str) -> bool:
+    return len(name) <= _LONGEST_PORT and _PORT.fullmatch(name) is not None
+
+
 def _port(port: Cursor) -> None:
     _words(port, _WORDS_OF_PORT)
     name = port.text("name")
-    if name and (len(name) > _LONGEST_PORT or not _PORT.fullmatch(name)):
-        hint = f"write up to {_LONGEST_PORT} lower-case letters, digits and single dashes, a letter among them"
-        _tell(port, f'a port cannot have the name "{name[:63]}"', hint, key="name")
+    if name and not _is_port_name(name):
+        _tell(port, f'a port cannot have the name "{name[:63]}"', _PORT_HINT, key="name")
     for key in ("containerPort", "hostPort"):
         number = port.integer(key)
         if number is not None and not (0 if key == "hostPort" else 1) <= number <= _LAST_PORT:
