@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gitplacer.capacity import access as reading
 from gitplacer.capacity.access import Access, Again, ClusterError
-from gitplacer.capacity.kubeconfig import UntrustedKubeconfig, access_to, cluster_name, kubeconfig, trusted
+from gitplacer.capacity.kubeconfig import (
+    UntrustedKubeconfig,
+    access_in_cluster,
+    access_to,
+    cluster_name,
+    kubeconfig,
+    trusted,
+)
 from tests.apistandin import TOKEN, ApiServer, Served, Trouble, serving, status
 from tests.commands import git
 from tests.livecluster import namespace
@@ -188,6 +196,78 @@ def test_a_server_that_nobody_vouches_for_is_not_believed(served: Served, tmp_pa
             found.get("/apis")
 
 
+def test_the_line_break_at_the_end_of_a_file_is_no_part_of_its_token(served: Served, tmp_path: Path) -> None:
+    """As kubectl has it; many a file was written by `echo`."""
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    place = tmp_path / "kubeconfig"
+    place.write_text(served.kubeconfig(tokenFile=f"{tmp_path}/token"))
+    place.chmod(0o600)
+    assert access_to(kubeconfig(str(place), {}), "static-cluster").get("/apis")["kind"] == "APIGroupList"
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "☃☃☃☃☃☃☃☃", "bell\x07bell\x07"])
+def test_a_token_that_cannot_be_sent_is_told_as_such(token: str, served: Served, tmp_path: Path) -> None:
+    place = tmp_path / "kubeconfig"
+    place.write_text(served.kubeconfig(token=token))
+    place.chmod(0o600)
+    with pytest.raises(ClusterError, match=r"context static-cluster .* characters that cannot be sent") as raised:
+        access_to(kubeconfig(str(place), {}), "static-cluster").get("/apis")
+    assert token not in str(raised.value)
+
+
+def test_a_program_that_gives_no_second_token_is_told_and_not_logged(
+    served: Served, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The first is old at once, so each request asks for another."""
+    program = tmp_path / "plugin"
+    program.write_text(f"""#!/bin/sh
+if [ -e {tmp_path}/ran ]; then echo 'log in again' >&2; exit 3; fi
+touch {tmp_path}/ran
+echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+ "status": {{"token": "{TOKEN}", "expirationTimestamp": "2020-01-01T00:00:00Z"}}}}'
+""")
+    program.chmod(0o755)
+    place = tmp_path / "kubeconfig"
+    exec_ = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
+    place.write_text(served.kubeconfig(exec=exec_))
+    place.chmod(0o600)
+    with pytest.raises(ClusterError, match=r"cannot be used: exec: process returned 3\. log in again"):
+        access_to(kubeconfig(str(place), {}), "static-cluster").get("/apis")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_service_account_whose_token_is_gone_is_told(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kubernetes.config import incluster_config
+
+    host, _, port = served.url.removeprefix("https://").partition(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    for name, constant, data in (
+        ("token", "SERVICE_TOKEN_FILENAME", TOKEN.encode()),
+        ("ca", "SERVICE_CERT_FILENAME", served.authority),
+    ):
+        (tmp_path / name).write_bytes(data)
+        monkeypatch.setattr(incluster_config, constant, str(tmp_path / name))
+    monkeypatch.setattr(incluster_config.InClusterConfigLoader, "_read_token_file", _forgetting(tmp_path / "token"))
+    found = access_in_cluster()
+    with pytest.raises(ClusterError, match="the service account of this pod cannot be used"):
+        found.get("/apis")
+
+
+def _forgetting(file: Path) -> Callable[[Any], None]:
+    """Reads a token as the client does, once, as one that is to be read again for the next request."""
+    import datetime
+
+    def read(loader: Any) -> None:
+        loader.token = f"bearer {file.read_text()}"
+        loader.token_expires_at = datetime.datetime.min
+        file.unlink()
+
+    return read
+
+
 # -- kubeconfigs --------------------------------------------------------------------------------------------------
 
 PLUGIN = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}"
@@ -299,6 +379,23 @@ def test_a_proxy_on_this_machine_needs_no_encryption(plugin: Path) -> None:
     plugin.write_text(EXEC.replace("https://127", "http://127").replace(PLUGIN, "{}"))
     assert kubeconfig(str(plugin), {}).context("a") == "a"
     assert access_to(kubeconfig(str(plugin), {}), "a").host == "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "message"),
+    [
+        ('server: "https://[::1"', "{token: x}", r"goes to https://\[::1, which is no address"),
+        ('server: "https://127.0.0.1:1", proxy-url: bogus', "{token: x}", "cannot be used: Proxy URL had no scheme"),
+        ('server: "https://127.0.0.1:1", proxy-url: "socks5://127.0.0.1:1"', "{token: x}", "cannot be used: .*"),
+        ('server: "https://127.0.0.1:1"', "{auth-provider: {name: gcp, config: {}}}", "cannot be used: .*"),
+    ],
+)
+def test_whatever_the_client_stumbles_over_is_told_of_the_context(
+    cluster: str, user: str, message: str, plugin: Path
+) -> None:
+    plugin.write_text(EXEC.replace('server: "https://127.0.0.1:1"', cluster).replace(PLUGIN, user))
+    with pytest.raises(ClusterError, match=f"context a .*{message}"):
+        access_to(kubeconfig(str(plugin), {}), "a")
 
 
 def test_a_broken_kubeconfig_is_told_by_its_line(plugin: Path) -> None:

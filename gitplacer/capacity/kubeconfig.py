@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,24 +165,34 @@ def access_to(found: Kubeconfig, name: str, *, insecure: bool = False) -> Access
             f"context {name} does not check the certificate of its server, so it could be anybody",
             "give its certificate-authority in the kubeconfig; --insecure goes on without",
         )
-    server = urlsplit(str(found.entry("cluster", context.get("cluster")).get("server") or ""))
+    address = str(found.entry("cluster", context.get("cluster")).get("server") or "")
+    try:
+        server = urlsplit(address)
+    except ValueError:
+        raise ClusterError(
+            f"context {name} goes to {printable(address)}, which is no address", "write https://HOST:PORT"
+        ) from None
     if server.scheme != "https" and not insecure and not is_loopback(server.hostname or ""):
         raise ClusterError(
             f"context {name} goes to {printable(server.geturl())}, where everybody on the way can read the token",
             "give an https:// server; --insecure goes on without",
         )
+
+    def unusable(said: str) -> ClusterError:
+        return ClusterError(
+            f"context {name} of {found.named} cannot be used: {_without_secrets(said, found.contents)}",
+            f"does `kubectl --context {name} get nodes` work?",
+        )
+
     configuration = client.Configuration()
     with _said() as said_by_client:
         try:
             config.load_kube_config(found.named, context=name, client_configuration=configuration, persist_config=False)
-        except (config.ConfigException, OSError, ValueError, KeyError, TypeError) as error:
-            said_by_client.append(str(error))
-    if said_by_client:
-        raise ClusterError(
-            f"context {name} of {found.named} cannot be used: {_without_secrets(said_by_client[0], found.contents)}",
-            f"does `kubectl --context {name} get nodes` work?",
-        )
-    return _access(client, configuration)
+            if not said_by_client:
+                return _access(client, configuration, unusable)
+        except Exception as error:  # whatever the client stumbles over: providers, proxies, certificates
+            said_by_client.append(f"{error}" or type(error).__name__)
+    raise unusable(said_by_client[0])
 
 
 @contextlib.contextmanager
@@ -212,7 +222,12 @@ def access_in_cluster() -> Access:
         raise ClusterError(
             f"this is not a pod with a service account: {error}", "outside of a cluster give --context or --kubeconfig"
         ) from None
-    return _access(client, configuration)
+    return _access(client, configuration, _unusable_account)
+
+
+def _unusable_account(said: str) -> ClusterError:
+    hint = "does the pod still have the token of its service account?"
+    return ClusterError(f"the service account of this pod cannot be used: {printable(said, 500)}", hint)
 
 
 def _client() -> tuple[Any, Any]:
@@ -223,25 +238,37 @@ def _client() -> tuple[Any, Any]:
     return client, config
 
 
-def _access(client: Any, configuration: Any) -> Access:
+def _access(client: Any, configuration: Any, unusable: Callable[[str], ClusterError]) -> Access:
     configuration.retries = False
     if not configuration.verify_ssl:  # which somebody asked for on the command line
         import urllib3
 
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     pool = client.ApiClient(configuration).rest_client.pool_manager
+    for value in configuration.api_key.values():  # before a program that gave it can repeat it
+        hide(str(value).rpartition(" ")[2].strip(), f"first token for {configuration.host}")
 
     def headers() -> dict[str, str]:
         """Those that prove who we are; a token that is about to expire is fetched anew."""
-        settings = configuration.auth_settings().values()
-        found = {item["key"]: item["value"] for item in settings if item["in"] == "header" and item["value"]}
+        with _said() as said_by_client:
+            try:
+                settings = configuration.auth_settings().values()
+            except Exception as error:  # the token's file is gone, or empty
+                said_by_client.append(f"{error}" or type(error).__name__)
+        if said_by_client:
+            raise unusable(said_by_client[0])
+        # Files end in a line break, which is no part of a token and must not be in a header.
+        found = {item["key"]: item["value"].strip() for item in settings if item["in"] == "header" and item["value"]}
         for name, value in found.items():
             hide(value.rpartition(" ")[2], f"{name} for {configuration.host}")
+            if not _SENDABLE.fullmatch(value):
+                raise unusable("its token or password holds characters that cannot be sent")
         return found
 
     return Access(configuration.host.rstrip("/"), pool, headers)
 
 
+_SENDABLE = re.compile(r"[\x20-\x7e]*")
 _HELD = frozenset(
     {"token", "password", "client-key-data", "id-token", "refresh-token", "access-token", "client-secret"}
 )
