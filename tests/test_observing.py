@@ -581,6 +581,14 @@ def test_folding_keeps_what_each_node_is() -> None:
     assert unfolded == Counter((each.labels, each.allocatable) for each in nodes)
 
 
+def test_a_node_that_is_there_twice_is_one() -> None:
+    """Folded with itself it would be two, with twice the room."""
+    nodes = [read_seen(node("n")), read_seen(node("n", ready="False"))]
+    for seen in (nodes, [nodes[0], nodes[0]]):
+        snapshot = observation(Seen(nodes=seen), Placed(), cluster="a", now=AT)
+        assert [(entry.count, entry.ready) for entry in snapshot.nodes] == [(1, seen[-1].ready)]
+
+
 def test_a_pod_is_told_by_what_it_holds_while_it_is_resized() -> None:
     """The larger of what it asks for and what it has."""
     value = pod("p", on="n", cpu="1")

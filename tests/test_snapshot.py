@@ -222,6 +222,28 @@ def test_without_the_kinds_that_are_placed_there_is_no_snapshot(access: Access, 
         look(access, placed())
 
 
+def test_what_is_no_list_of_api_groups_says_nothing_of_what_is_served(access: Access, server: ApiServer) -> None:
+    """All that is placed there would look gone."""
+    server.troubles = [Trouble("/apis", 200, body={"error": "log in"}, times=9)]
+    with pytest.raises(ClusterError, match="/apis does not list the API groups"):
+        look(access, placed())
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ({("", "nodes"): [livecluster.node("")]}, r"Node\.name: "),
+        ({("", "namespaces"): [livecluster.namespace("No_Name")]}, r"NamespaceLabels\.name: "),
+    ],
+)
+def test_what_no_api_server_says_ends_it_in_a_sentence(
+    what: Mapping[tuple[str, str], list[Json]], said: str, access: Access, server: ApiServer
+) -> None:
+    _with(server, what)
+    with pytest.raises(ClusterError, match=f"tells what no snapshot has words for: .*{said}"):
+        look(access, placed([]))
+
+
 def test_what_may_not_be_read_is_left_out_and_told(access: Access, server: ApiServer) -> None:
     optional = (
         "limitranges",

@@ -21,7 +21,7 @@ from gitplacer.capacity.kubeconfig import (
     kubeconfig,
     trusted,
 )
-from tests.apistandin import TOKEN, ApiServer, Served, Trouble, serving, status
+from tests.apistandin import TOKEN, ApiServer, Json, Served, Trouble, serving, status
 from tests.commands import git
 from tests.livecluster import namespace
 
@@ -166,6 +166,32 @@ def test_what_is_no_api_server_is_called_that(access: Access, server: ApiServer)
     with pytest.raises(ClusterError, match="does not answer in JSON") as raised:
         access.get("/apis")
     assert "address of a Kubernetes API server" in raised.value.hint
+
+
+@pytest.mark.parametrize("body", [{}, {"error": "log in"}, {"kind": "Status"}, {"items": "none"}, {"items": {}}])
+def test_what_has_no_items_is_no_empty_list(body: Json, access: Access, server: ApiServer) -> None:
+    """Or a page to log in that is JSON would be a cluster without nodes and pods."""
+    server.troubles = [Trouble(NAMESPACES, 200, body=body or {"x": 1}, times=9)]
+    with pytest.raises(ClusterError, match="is not a list"):
+        names(access)
+
+
+def test_an_empty_list_is_null_or_empty(access: Access, server: ApiServer) -> None:
+    server.troubles = [
+        Trouble(NAMESPACES, 200, body={"items": None}),
+        Trouble(NAMESPACES, 200, body={"items": []}, after=1),
+    ]
+    assert (names(access), names(access)) == ([], [])
+
+
+def test_a_list_that_does_not_go_on_is_given_up(access: Access, server: ApiServer) -> None:
+    """A proxy that keeps answers and looks at paths alone sends the first page for ever."""
+    _, page = server.answer(NAMESPACES, {"limit": "2"}, "")
+    server.troubles = [Trouble(NAMESPACES, 200, body=page, times=99)]
+    with pytest.raises(ClusterError, match="does not go on") as raised:
+        names(access)
+    assert "proxy" in raised.value.hint
+    assert len(server.asked) == 2
 
 
 def test_a_redirect_is_not_followed(access: Access, server: ApiServer) -> None:

@@ -110,13 +110,15 @@ class Access:
                 continue
             if reply.status != 200:
                 raise self._refusal(path, reply)
-            items = reply.body.get("items") if isinstance(reply.body, dict) else None
-            if not isinstance(items, list) and items is not None:
-                raise ClusterError(f"{path} is not a list", "is this the address of a Kubernetes API server?")
-            yield items or []
+            yield _items(path, reply.body)
             token = _continuation(reply.body)
             if not token:
                 return
+            if token == query.get("continue"):  # somebody between keeps answers and looks at paths alone
+                raise ClusterError(
+                    f"the list of {path} does not go on: it is sent away with where it came from",
+                    "does a proxy keep answers? ask the API server itself",
+                )
             query = {"limit": str(limit), "continue": token}
 
     def _patiently(self, path: str, query: Mapping[str, str], accept: str) -> Reply:
@@ -190,6 +192,16 @@ class Access:
         }
         hint = hints.get(reply.status, "")
         return ClusterError(f"{self.host}{path} answers {reply.status}{why}", hint, status=reply.status)
+
+
+def _items(path: str, body: Any) -> list[Any]:
+    """
+    The items of a list, which may be null. What has none is no empty list: a page to log in that is JSON would be a cluster without nodes and
+    pods.
+    """
+    if not isinstance(body, dict) or not isinstance(body.get("items", ""), list | None):
+        raise ClusterError(f"{path} is not a list", "is this the address of a Kubernetes API server?")
+    return body["items"] or []
 
 
 def _continuation(body: Any) -> str:

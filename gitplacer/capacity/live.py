@@ -16,6 +16,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from gitplacer.capacity import resources
 from gitplacer.capacity.access import Access, Again, ClusterError
 from gitplacer.capacity.looking import Look
@@ -31,6 +33,7 @@ from gitplacer.observing.placed import Placed
 from gitplacer.observing.pods import RAY_CLUSTER, Recall, owner_of, read_pod
 from gitplacer.observing.queues import queues
 from gitplacer.observing.states import State, state_of
+from gitplacer.plaintext import printable
 from gitplacer.scheduler.admission import tolerates_extended
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -51,17 +54,36 @@ def observe(
     gitplacer's; None where nobody knows, which is enough for a cluster where gitplacer has put nothing yet. `say` is told what could
     not be looked at; `asked` are rules by which further pods of others are listed. Raises ClusterError.
     """
-    look = Look(access, say)
+    try:
+        return _observed(Look(access, say), access, cluster, system_namespace, now, placed, asked)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, (error.title, *first["loc"])))
+        raise ClusterError(
+            f"{access.host} tells what no snapshot has words for: {where}: {printable(first['msg'])}",
+            "no API server of Kubernetes does: is something in between?",
+        ) from None
+
+
+def _observed(
+    look: Look,
+    access: Access,
+    cluster: str,
+    system_namespace: str,
+    now: datetime,
+    placed: Placed | None,
+    asked: tuple[PodTerm, ...],
+) -> CapacitySnapshot:
     seen = Seen(asked=asked)
     seen.applied = _applied(look, cluster, system_namespace, placed)
-    groups = access.get("/apis")
+    groups = _groups_served(access)
     known = placed or Placed()
     operators: list[kuberay.Operator] = []
     _read_owners(look, groups, known, seen, operators)
     _read_nodes_and_pods(look, seen)
     apps = {(pod.namespace, name) for pod in seen.pods if (name := pod.label(RAY_CLUSTER))} if placed is None else set()
     if apps:
-        say(
+        look.tell(
             f"{'a Ray cluster there counts' if len(apps) == 1 else f'{len(apps)} Ray clusters there count'} as somebody else's; "
             "if gitplacer has put any there, give --deployment"
         )
@@ -79,6 +101,14 @@ def new_cluster(
     found = observe(access, cluster=cluster, system_namespace=system_namespace, now=now, say=say)
     version = access.get("/version")
     return found, str(version.get("gitVersion") or "") if isinstance(version, dict) else ""
+
+
+def _groups_served(access: Access) -> Mapping[str, Any]:
+    """The APIGroupList. Where there is none nothing would be served, and all that is placed would look gone."""
+    found = access.get("/apis")
+    if not isinstance(found, dict) or not isinstance(found.get("groups"), list):
+        raise ClusterError("/apis does not list the API groups", "is this the address of a Kubernetes API server?")
+    return found
 
 
 # -- what of it is ours -------------------------------------------------------------------------------------------

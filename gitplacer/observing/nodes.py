@@ -65,11 +65,12 @@ def folded(
     named: Collection[str],
 ) -> tuple[Node, ...]:
     """
-    Entries for all nodes, in the order of the first of each. Nodes in `named`, and those with listed pods, stand alone.
+    Entries for all nodes, in the order of the first of each. Nodes in `named`, and those with listed pods, stand alone; one that is there twice is
+    one, as it was seen last.
     """
     entries: dict[tuple[object, ...], list[str]] = {}
     alike: dict[tuple[object, ...], NodeSeen] = {}
-    for node in sorted(nodes, key=lambda each: each.name):
+    for node in sorted({each.name: each for each in nodes}.values(), key=lambda each: each.name):
         alone = node.name if node.name in named or node.name in listed else ""
         key = (
             node.labels, node.taints, node.unschedulable, node.ready, node.allocatable,
