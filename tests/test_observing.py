@@ -581,6 +581,55 @@ def test_folding_keeps_what_each_node_is() -> None:
     assert unfolded == Counter((each.labels, each.allocatable) for each in nodes)
 
 
+def nominated(name: str, at: str, cpu: str, **fields: Any) -> Json:
+    """A pod for which others are preempted on a node, and that waits for them to go."""
+    value = pod(name, cpu=cpu, **fields)
+    value["status"]["nominatedNodeName"] = at
+    return value
+
+
+@pytest.mark.parametrize(
+    ("pods", "used"),
+    [
+        ([nominated("p", "n", "3")], 3000),
+        ([pod("q", on="n", cpu="2"), nominated("p", "n", "3")], 5000),
+        ([pod("leaves", on="n", cpu="6"), nominated("p", "n", "6")], 7910),  # not more than there is
+        ([pod("beyond", on="n", cpu="9"), nominated("p", "n", "6")], 9000),
+        ([nominated("p", "gone", "3")], 0),
+        ([pod("p", cpu="3")], 0),
+    ],
+)
+def test_room_that_is_made_for_a_pod_is_not_free(pods: list[Json], used: int) -> None:
+    """kube-scheduler gives it to no pod that does not outrank it, and `fit` neither."""
+    read = [seen for value in pods if (seen := read_pod(value, Recall())) is not None]
+    [entry] = observation(Seen(nodes=[read_seen(node("n"))], pods=read), Placed(), cluster="a", now=AT).nodes
+    assert entry.used.get("cpu", 0) == used
+
+
+def test_a_pod_for_which_room_is_made_is_minded_there() -> None:
+    waits = nominated("p", "n", "1", containers=[{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}])
+    read = read_pod(waits, Recall())
+    assert read is not None
+    [entry] = observation(Seen(nodes=[read_seen(node("n"))], pods=[read]), Placed(), cluster="a", now=AT).nodes
+    assert [port.port for each in entry.pods for port in each.host_ports] == [80]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {("", "nodes"): node("n", offers={"nvidia.com/gpu": "many"})},
+        {("", "pods"): pod("p", on="n", cpu="much")},
+    ],
+)
+def test_a_node_of_which_nobody_knows_what_is_free_is_not_ready(wrong: dict[tuple[str, str], Json]) -> None:
+    """To take what cannot be read for nothing would sell its room twice."""
+    value = read_pod(wrong.get(("", "pods"), pod("p", on="n")), Recall())
+    assert value is not None
+    nodes = [read_seen(wrong.get(("", "nodes"), node("n"))), read_seen(node("other"))]
+    found = observation(Seen(nodes=nodes, pods=[value]), Placed(), cluster="a", now=AT)
+    assert [(entry.name, entry.ready) for entry in found.nodes] == [("n", False), ("other", True)]
+
+
 def test_a_node_that_is_there_twice_is_one() -> None:
     """Folded with itself it would be two, with twice the room."""
     nodes = [read_seen(node("n")), read_seen(node("n", ready="False"))]

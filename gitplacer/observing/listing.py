@@ -27,12 +27,13 @@ Namespaces = Mapping[str, Mapping[str, str]]
 def listed_pods(
     others: Iterable[PodSeen], asked: Collection[PodTerm], namespaces: Namespaces
 ) -> dict[str, tuple[ListedPod, ...]]:
-    """The pods to list, by node. `asked` are rules of pods of groups; only pods on a node are looked at."""
+    """The pods to list, by node, also of that where room is made for one. `asked` are rules of pods of groups."""
     looked_for = _Asked(asked, namespaces)
     found: dict[str, list[ListedPod]] = defaultdict(list)
     for pod in others:
-        if pod.node and (pod.rules.repels or pod.rules.ports or looked_for(pod.namespace, pod.labels)):
-            found[pod.node].append(_written(pod))
+        node = pod.node or pod.nominated
+        if node and (pod.rules.repels or pod.rules.ports or looked_for(pod.namespace, pod.labels)):
+            found[node].append(_written(pod))
     return {node: tuple(sorted(pods, key=_order)) for node, pods in sorted(found.items())}
 
 

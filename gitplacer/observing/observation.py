@@ -1,8 +1,9 @@
 """
 All that was seen of a cluster, as a CapacitySnapshot.
 
-Every pod that holds room is counted once: in the group that a record puts it in, or as used on its node. Pods of others that wait
-hold nothing. The same facts give the same snapshot, whatever order they came in.
+Every pod that holds room is counted once: in the group that a record puts it in, or as used on its node. A pod of others for which
+others are preempted holds room on the node where it is made, as kube-scheduler has it, but no more than there is: those that leave still hold theirs. Others
+that wait hold nothing. A node with a pod whose size cannot be read takes nothing new. The same facts give the same snapshot, whatever order they came in.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gitplacer.kinds.machines import NodeGroup
 from gitplacer.kinds.selectors import ClusterMetadata
 from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.podrules import PodTerm
-from gitplacer.model.resources import Resources
+from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Identity
 from gitplacer.observing.listing import listed_pods
 from gitplacer.observing.nodes import NodeSeen, folded
@@ -65,6 +66,7 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
     placed = replace(placed, groups={**placed.groups, **seen.joined})
     ours, others = _split(seen.pods, placed, seen.owners)
     groups = tuple(_groups(ours, seen.states, placed))
+    nodes = _trusted(seen.nodes, seen.pods)
     rules = {term for pods in ours.values() for pod in pods for term in (*pod.rules.asks, *pod.rules.repels)}
     listed = listed_pods(others, {*rules, *seen.asked}, seen.namespaces)
     named = {pod.node for pods in ours.values() for pod in pods if pod.node} | _by_volumes(seen.volumes)
@@ -74,7 +76,7 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
         metadata=ClusterMetadata(name=cluster),
         observed_at=now,
         applied=seen.applied,
-        nodes=folded(seen.nodes, _used(others), listed, named),
+        nodes=folded(nodes, _used(others, {node.name: node.allocatable for node in nodes}), listed, named),
         node_groups=tuple(sorted(seen.node_groups, key=lambda group: group.name)),
         groups=groups,
         namespaces=tuple(
@@ -89,7 +91,7 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
 def _split(
     pods: Sequence[PodSeen], placed: Placed, owners: Owners
 ) -> tuple[dict[Identity, list[PodSeen]], list[PodSeen]]:
-    """Pods of placed objects, by object; and those of others that are on a node."""
+    """Pods of placed objects, by object; and those of others that are on a node, or for which room is made there."""
     following = Following(placed, owners)
     by_identity = _that_own(pods) if placed.groups else {}
     ours: dict[Identity, list[PodSeen]] = defaultdict(list)
@@ -98,7 +100,7 @@ def _split(
         found = following.placed_object(pod, by_identity) if placed.groups else None
         if found is not None:
             ours[found].append(pod)
-        elif pod.node:
+        elif pod.node or pod.nominated:
             others.append(pod)
     return ours, others
 
@@ -108,15 +110,29 @@ def _that_own(pods: Iterable[PodSeen]) -> dict[Identity, PodSeen]:
     return {pod.identity: pod for pod in pods}
 
 
-def _used(others: Iterable[PodSeen]) -> dict[str, Resources]:
+def _trusted(nodes: Sequence[NodeSeen], pods: Iterable[PodSeen]) -> list[NodeSeen]:
+    """The nodes, of which none is ready that cannot be read, or that has a pod of which nobody knows what it holds."""
+    unknown = {pod.node or pod.nominated for pod in pods if pod.flaw}
+    return [replace(node, ready=node.ready and not (node.flaw or node.name in unknown)) for node in nodes]
+
+
+def _used(others: Iterable[PodSeen], offers: Mapping[str, Resources]) -> dict[str, Resources]:
     """What pods use of each node, their slots among it."""
     totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for pod in others:
-        total = totals[pod.node]
+        total = totals[pod.node] if pod.node else held[pod.nominated]
         total[PODS] += 1
         for name, amount in pod.requests.items():
             total[name] += amount
-    return {node: Resources(total) for node, total in totals.items()}
+    for node, amounts in held.items():
+        offered = offers.get(node, NOTHING)
+        for name, amount in amounts.items():
+            used = totals[node][name]
+            totals[node][name] = max(used, min(used + amount, offered.get(name, 0)))
+    return {
+        node: Resources({name: amount for name, amount in total.items() if amount}) for node, total in totals.items()
+    }
 
 
 def _groups(

@@ -46,7 +46,8 @@ NO_RULES = Rules()
 class PodSeen:
     """
     A pod that holds room, or waits for some. `owner` is its controller, in the pod's namespace. `node` is '' while it is
-    pending, `since` and `reason` tell of that.
+    pending, `since` and `reason` tell of that, and `nominated` is the node where room is being made for it. `flaw` says why its size cannot be
+    known, '' if it is.
     """
 
     namespace: str
@@ -58,6 +59,7 @@ class PodSeen:
     rules: Rules = NO_RULES
     since: datetime | None = None
     reason: str = ""
+    nominated: str = ""
     flaw: str = ""
 
     @property
@@ -96,6 +98,7 @@ def read_pod(value: Mapping[str, Any], recall: Recall) -> PodSeen | None:
         rules=recall(_rules(pod)),
         since=since,
         reason=sys.intern(reason),
+        nominated="" if pod.node_name else sys.intern(pod.nominated),
         flaw=pod.flaw,
     )
 
