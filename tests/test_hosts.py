@@ -330,6 +330,35 @@ def test_an_answer_that_is_no_answer_is_told_as_such(site: Site, body: object) -
         assert jargon not in caught.value.message
 
 
+@pytest.mark.parametrize("wrong", [{"id": None}, {"body": 5}, {"body": {"a": 1}}])
+def test_what_is_no_comment_is_told_as_such(site: Site, wrong: dict[str, object]) -> None:
+    site.state.opened()
+    about = {"id": 7, "body": "x", "system": False, "user": {"id": ME}, "author": {"id": ME}, "html_url": "u", **wrong}
+    site.state.troubles.append(Trouble(200, body=[about], method="GET", path="(comments|notes)$"))
+    with pytest.raises(HostError, match="no usable answer"):
+        upsert(site.host, 1, ["one"])
+    assert site.state.writes() == []
+
+
+def test_who_does_not_know_who_it_is_does_not_comment(site: Site) -> None:
+    """Its own comment would be somebody else's, and a second one stand beside it."""
+    site.state.opened()
+    site.state.commented(1, f"{marker()}\nours", ME)
+    site.state.troubles.append(Trouble(200, body={"login": "x"}, path="/user$"))
+    with pytest.raises(HostError, match="no usable answer"):
+        upsert(site.host, 1, ["one"])
+    assert site.state.writes() == []
+
+
+@pytest.mark.parametrize("reset", ["inf", "nan", "soon", "-1", "1e400"])
+def test_a_limit_that_ends_at_no_time_is_no_crash(site: Site, reset: str) -> None:
+    limit = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset, "RateLimit-Reset": reset}
+    site.state.troubles += [Trouble(403, limit)] * TRIES
+    with pytest.raises(HostError):
+        site.host.pull(1)
+    assert all(0 <= pause <= LONGEST_WAIT for pause in site.waited)
+
+
 def test_a_redirect_to_another_host_gets_no_token(site: Site) -> None:
     with serving(site.name, StandIn()) as elsewhere:
         target = elsewhere.url.replace("127.0.0.1", "localhost")

@@ -138,7 +138,7 @@ class GitHub:
     def _me(self) -> int:
         """The number of the user whose token we have."""
         try:
-            return self._client.get_user().id
+            return int(self._client.get_user().id)  # an answer without one would make all comments somebody else's
         except github.GithubException as error:
             if error.status != 403:
                 raise
@@ -176,6 +176,7 @@ class GitHub:
         except (
             requests.RequestException,
             urllib3.exceptions.HTTPError,
+            ArithmeticError,
             AssertionError,
             AttributeError,
             RuntimeError,

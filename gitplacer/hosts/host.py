@@ -50,12 +50,16 @@ class Pull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """A comment on a pull; `is_ours` if the user whose token we have wrote it."""
+    """A comment on a pull; `is_ours` if the user whose token we have wrote it. Raises TypeError for what is none."""
 
     id: int
     body: str
     is_ours: bool
     url: str
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.id, int) and isinstance(self.body, str)):
+            raise TypeError("no comment")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
