@@ -231,6 +231,29 @@ def test_the_comment_tells_each_group_with_the_commits() -> None:
     assert f"Deployment commits: [`111111111111`](https://x/{'1' * 40}), [`222222222222`]" in text
 
 
+def test_a_long_table_begins_with_what_is_not_as_planned() -> None:
+    as_planned = [
+        (f"n/g{number:03}", Promised("Place", ("a",)), record(f"n/g{number:03}", "a")) for number in range(150)
+    ]
+    text = outcome_markdown(outcome(*as_planned, ("n/z", Promised("Place", ("a",)), record("n/z", "b"))), str)
+    rows = [line for line in text.splitlines() if line.startswith("| n/")]
+    assert rows[0] == "| n/z | a | b (Fits) | **differs** |"
+    assert rows[1:] == [f"| n/g{number:03} | a | a | as planned |" for number in range(99)]
+    assert "\nand 51 more groups\n" in text
+
+
+def test_what_is_told_fits_in_a_comment_whatever_groups_are_called() -> None:
+    """A table of a hundred long names was longer than GitHub takes, and nothing was told, not even a status."""
+    clusters = tuple(f"{name}{'x' * 62}" for name in "abcd")
+    long = [(f"{'n' * 60}/{'_' * 190}{number:03}", Promised("Place", clusters), None) for number in range(200)]
+    told = replace(outcome(*long), commits=tuple(f"{number:040}" for number in range(300)))
+    text = outcome_markdown(told, lambda oid: f"https://git.example/{'x' * 200}/commit/{oid}")
+    assert len(text) < 60_000
+    listed = sum(line.startswith("| nnn") for line in text.splitlines())
+    assert f"\nand {200 - listed} more groups\n" in text
+    assert with_outcome([text], text, 65_536)
+
+
 def test_what_is_told_again_replaces_what_was_told() -> None:
     first = with_outcome(["### plan\n\nbody", "page 2"], outcome_markdown(outcome(WAITING), str), 65_536)
     again = with_outcome(first, outcome_markdown(outcome(KEPT), str), 65_536)

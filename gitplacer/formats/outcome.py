@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from gitplacer.formats.markdown import escaped
 from gitplacer.plaintext import counted, few, printable
@@ -18,6 +19,8 @@ _BEGIN, _END = "<!-- gitplacer:done -->", "<!-- /gitplacer:done -->"
 _DONE = re.compile(rf"{_BEGIN}.*?{_END}\n*", re.DOTALL)
 _REMEMBERED = re.compile(r"\n*<!-- gitplacer:promised ([A-Za-z0-9_.=]+) -->")
 _LISTED = 100
+_LONGEST_PART = 25_000
+"""Characters of the table, and of the commits: with the plan's heading, no more than any host takes."""
 _SYMBOLS = {
     Fate.AS_PLANNED: "as planned",
     Fate.FOUND_ROOM: "has found room",
@@ -76,11 +79,12 @@ def because(outcome: Outcome) -> str:
 def outcome_markdown(outcome: Outcome, link: Callable[[str], str]) -> str:
     """What was done, to stand above the plan. `link` is the address of a commit, or ''."""
     lines = [_BEGIN, f"### gitplacer: {escaped(_line(outcome))}", ""]
-    rows = [_row(each) for each in outcome.groups[:_LISTED]]
+    rows = [_row(each) for each in _worst_first(outcome)]
     if rows:
-        lines += ["| Group | Planned | Now | |", "|---|---|---|---|", *rows]
-        if len(outcome.groups) > _LISTED:
-            lines.append(f"\nand {counted(len(outcome.groups) - _LISTED, 'more group')}")
+        shown = _as_many_as_fit(rows)
+        lines += ["| Group | Planned | Now | |", "|---|---|---|---|", *shown]
+        if len(rows) > len(shown):
+            lines.append(f"\nand {counted(len(rows) - len(shown), 'more group')}")
         lines.append("")
     if outcome.commits:
         lines += [f"Deployment commit{'' if len(outcome.commits) == 1 else 's'}: {_links(outcome.commits, link)}", ""]
@@ -114,9 +118,23 @@ def _where(each: GroupOutcome) -> str:
 
 
 def _links(commits: Sequence[str], link: Callable[[str], str]) -> str:
-    shown = [f"[`{oid[:12]}`]({link(oid)})" if link(oid) else f"`{oid[:12]}`" for oid in commits[:_LISTED]]
-    more = f" and {len(commits) - _LISTED} more" if len(commits) > _LISTED else ""
+    named = [f"[`{oid[:12]}`]({link(oid)})" if link(oid) else f"`{oid[:12]}`" for oid in commits]
+    shown = _as_many_as_fit(named)
+    more = f" and {len(commits) - len(shown)} more" if len(commits) > len(shown) else ""
     return ", ".join(shown) + more
+
+
+def _worst_first(outcome: Outcome) -> list[GroupOutcome]:
+    """The groups, those first of which a reader must know: what is beyond the last row is as planned."""
+    return [
+        each for fate in (Fate.DIFFERS, Fate.WAITS, Fate.FOUND_ROOM, Fate.AS_PLANNED) for each in _of(outcome, fate)
+    ]
+
+
+def _as_many_as_fit(parts: Sequence[str]) -> list[str]:
+    """The first of some parts of a comment, so many that it does not get too long."""
+    sizes = accumulate(len(part) + len(", ") for part in parts[:_LISTED])
+    return [part for part, size in zip(parts, sizes, strict=False) if size <= _LONGEST_PART]
 
 
 def _of(outcome: Outcome, fate: Fate) -> list[GroupOutcome]:
