@@ -38,7 +38,8 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
     GitHub's runner; a longer text is cut and ends in `…`.
     """
     seen = UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), shortened(text, longest))
-    return _WORKFLOW_COMMAND.sub(lambda match: match[0].replace(":", "\\x3a").replace("#", "\\x23"), seen)
+    said = _WORKFLOW_COMMAND.sub(lambda match: match[0].replace(":", "\\x3a").replace("#", "\\x23"), seen)
+    return said if len(said) <= longest else shortened(said, longest)  # escapes have made it longer
 
 
 def rfc3339(time: datetime) -> str:

@@ -23,6 +23,7 @@ from gitplacer.formats.group import explain_group
 from gitplacer.model.decision import Action, Candidate, Finding, NewNodes, Reason, ScaleUpLimit, Tally, Verdict
 from gitplacer.model.resources import Resources
 from gitplacer.placement.plan import Plan
+from gitplacer.plaintext import printable
 from tests.planviews import assert_golden, decision, refused, view, with_decisions
 
 GPU = "nvidia.com/gpu"
@@ -177,6 +178,12 @@ def test_what_manifests_contribute_cannot_break_a_sentence_or_a_commit_message()
     said = sentence(made, with_decisions(made))
     assert "\\n\\nGitplacer-Source: 0\\x1b[31m\\u202e" in said
     assert said.isprintable()
+
+
+@pytest.mark.parametrize("text", ["\x1b" * 100, "::" + "a" * 98, "a" * 139 + "\n", "\u202e" * 30, "x" * 500])
+def test_a_line_is_no_longer_than_was_asked_for_whatever_had_to_be_escaped(text: str) -> None:
+    """A host refuses a status that is, and the whole command fails with it."""
+    assert len(printable(text, 100)) <= 100
 
 
 def test_the_tally_of_every_refusal_adds_up() -> None:

@@ -184,6 +184,19 @@ def test_a_plan_can_be_given_where_no_comment_remembers_it(ci: Ci) -> None:
     assert ci.state.bodies()[0].startswith(f"{marker()}\n<!-- gitplacer:done -->")
 
 
+def test_a_plan_that_somebody_made_up_says_nothing_to_the_runner(ci: Ci) -> None:
+    ci.fleet.reconcile(5)
+    group = {"group": "a/\n::stop-commands::x", "action": "Place", "to": ["\x1b[2J\n::add-mask::x", "b"]}
+    made_up = ci.home / "plan.json"
+    made_up.write_text(
+        json.dumps({"kind": "Plan", "groups": [group, {**group, "group": "a/b", "to": [], "action": "\n::x"}]})
+    )
+    ran = ci.tell("--plan", made_up)
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert not any(line.lstrip().startswith("::") for line in ran.out.splitlines())
+
+
 def test_several_fleets_have_a_status_and_a_comment_each(ci: Ci) -> None:
     ci.plan()
     ci.state.opened()

@@ -60,7 +60,7 @@ def command(
         f"{told.status.state.capitalize():<9}  {told.status.context} of {told.commit}: {told.status.description}"
     )
     for each in told.outcome.groups:
-        planned = ", ".join(each.planned.to) or each.planned.action.lower()
+        planned = printable(", ".join(each.planned.to) or each.planned.action.lower())
         click.echo(f"  {printable(each.group)}: {each.fate}, planned {planned}, now {', '.join(each.now) or 'nowhere'}")
     if told.comment:
         click.echo(f"Commented  #{pull.number if pull else ''}  {told.comment}")
