@@ -123,6 +123,16 @@ def test_totals_are_no_nodes(hub: str) -> None:
             [profile("a"), profile("a", namespace="other")],
             [Unheard("a", "there are two of this name, in different namespaces")],
         ),
+        (
+            "clusterprofile",
+            [profile("a", namespace=namespace) for namespace in ("x", "y", "z")],
+            [Unheard("a", "there are 3 of this name, in different namespaces")],
+        ),
+        (
+            "clusterprofile",
+            [{**profile("a"), "status": {}}, profile("a", namespace="other")],
+            [Unheard("a", "there are two of this name, in different namespaces")],
+        ),
     ],
 )
 def test_a_cluster_that_its_hub_does_not_hear_of_gets_no_snapshot(

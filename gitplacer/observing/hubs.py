@@ -15,6 +15,7 @@ open-cluster-management.io/api cluster/v1; sigs.k8s.io/cluster-inventory-api api
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,29 +56,33 @@ def read_hub(
     hub: Hub, objects: Iterable[Mapping[str, Any]], now: datetime
 ) -> tuple[list[CapacitySnapshot], list[Unheard]]:
     """The snapshots of the clusters among some objects, by name, and those that get none. Objects of other kinds are passed over."""
-    found: dict[str, CapacitySnapshot] = {}
-    unheard: list[Unheard] = []
-    for value in objects:
-        root = cursor_of(value)
-        if root.text("kind") != hub.kind or root.text("apiVersion").partition("/")[0] != hub.api_group:
-            continue
+    found: list[CapacitySnapshot] = []
+    unheard: set[Unheard] = set()
+    roots = [
+        root
+        for root in map(cursor_of, objects)
+        if root.text("kind") == hub.kind and root.text("apiVersion").partition("/")[0] == hub.api_group
+    ]
+    times = Counter(root.mapping("metadata").text("name") for root in roots)
+    for root in roots:
         name = root.mapping("metadata").text("name")
         why = _unheard(root, hub.heard)
         try:
             metadata = ClusterMetadata(name=name)
         except ValueError:
             why = "it is called so that no Cluster can be"
-        if not why and name in found:
-            why = "there are two of this name, in different namespaces"
-            del found[name]
+        if times[name] > 1:  # one that is not heard of may be the one that is meant
+            count = {2: "two"}.get(times[name], str(times[name]))
+            why = f"there are {count} of this name, in different namespaces"
         if why:
-            unheard.append(Unheard(name, why))
+            unheard.add(Unheard(name, why))
             continue
-        found[name] = CapacitySnapshot(
+        snapshot = CapacitySnapshot(
             api_version="gitplacer.dev/v1alpha1", kind="CapacitySnapshot", metadata=metadata, observed_at=now, coarse=True,
             **hub.fields(root),
         )  # fmt: skip
-    return [found[name] for name in sorted(found)], sorted(unheard, key=lambda one: (one.name, one.why))
+        found.append(snapshot)
+    return sorted(found, key=lambda one: one.name), sorted(unheard, key=lambda one: (one.name, one.why))
 
 
 def _unheard(root: Cursor, condition: str) -> str:
