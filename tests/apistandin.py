@@ -38,7 +38,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "scheduling.k8s.io": ("v1",),
     "ray.io": ("v1", "v1alpha1"),
 }
-KINDS: Mapping[tuple[str, str], str] = {
+KINDS: dict[tuple[str, str], str] = {
     ("", "nodes"): "Node",
     ("", "pods"): "Pod",
     ("", "namespaces"): "Namespace",
@@ -98,13 +98,15 @@ class Asked:
 class ApiServer:
     """
     Objects by (API group, plural). `forbidden` are those that may not be read. `expires` is how many pages of a list are
-    given out before its token is forgotten, None for ever; `resumes`: with a token to go on. `page` is the most that it gives at a time.
+    given out before its token is forgotten, None for ever; `resumes`: with a token to go on. `page` is the most that it gives at a time. `only` is the
+    version that alone has a resource, where not all versions of its group do.
     """
 
     def __init__(self, objects: Mapping[tuple[str, str], Sequence[Json]]) -> None:
         self.objects = dict(objects)
         self.groups = dict(GROUPS)
         self.forbidden: set[tuple[str, str]] = set()
+        self.only: dict[tuple[str, str], str] = {}
         self.troubles: list[Trouble] = []
         self.expires: int | None = None
         self.resumes = True
@@ -128,7 +130,11 @@ class ApiServer:
         if group and version not in self.groups.get(group, ()):
             return 404, status(404, "NotFound", "the server could not find the requested resource")
         if not rest:
-            kinds = [(plural, kind) for (g, plural), kind in KINDS.items() if g == group]
+            kinds = [
+                (plural, kind)
+                for (g, plural), kind in KINDS.items()
+                if g == group and self.only.get((g, plural), version) == version
+            ]
             return 200, {"kind": "APIResourceList", "resources": [{"name": p, "kind": k} for p, k in kinds]}
         namespace = ""
         if rest[0] == "namespaces" and len(rest) > 2:
@@ -136,6 +142,7 @@ class ApiServer:
         plural = rest[0]
         if (group, plural) not in KINDS:
             self.wrong.append(f"no resource at {path}")
+        if (group, plural) not in KINDS or self.only.get((group, plural), version) != version:
             return 404, status(404, "NotFound", "the server could not find the requested resource")
         if (group, plural) in self.forbidden or f"{namespace}/{'/'.join(rest)}" in self.forbidden:
             message = f'{plural} is forbidden: User "system:serviceaccount:x:y" cannot list resource "{plural}"'

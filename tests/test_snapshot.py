@@ -26,7 +26,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.observing.placed import Placed
 from gitplacer.observing.writing import snapshot_file
 from tests import bigcluster, livecluster
-from tests.apistandin import ApiServer, Json, Served, Trouble, checked, serving
+from tests.apistandin import KINDS, ApiServer, Json, Served, Trouble, checked, serving
 from tests.commands import commit, git, make_bare, make_repo, run, write
 from tests.livecluster import OLD_SECRET_WORDS, pod, ray, ray_pod, thing
 from tests.planviews import assert_golden
@@ -220,6 +220,32 @@ def test_without_the_kinds_that_are_placed_there_is_no_snapshot(access: Access, 
     server.forbidden = {("ray.io", "rayjobs")}
     with pytest.raises(ClusterError, match="may not list rayjobs"):
         look(access, placed())
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural", "versions", "only"),
+    [
+        ("RayJob", "rayjobs", ("v1", "v1alpha1"), "v1alpha1"),  # in the table
+        ("JobSet", "jobsets", ("v1", "v1alpha2"), "v1alpha2"),
+        ("Machine", "machines", ("v1", "v2beta1"), "v2beta1"),  # declared by a user
+    ],
+)
+def test_a_kind_is_found_in_whatever_version_has_it(
+    kind: str, plural: str, versions: tuple[str, ...], only: str, access: Access, server: ApiServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A group prefers one version, and need not have all its kinds there; what was not found looked gone, and was started elsewhere."""
+    group = {"RayJob": "ray.io", "JobSet": "jobset.x-k8s.io", "Machine": "example.org"}[kind]
+    monkeypatch.setitem(KINDS, (group, plural), kind)
+    server.groups[group] = versions
+    server.only[group, plural] = only
+    server.objects[group, plural] = [thing(f"{group}/{only}", kind, "x", "ray", status={})]
+    found = look(access, placed([(group, kind, "ray", "x", "ray/x")]))
+    assert [each.name for each in found.groups] == ["ray/x"]
+    assert f"/apis/{group}/{only}/{plural}" in {asked.path for asked in server.asked}
+    server.forbidden = {(group, plural)}
+    with pytest.raises(ClusterError, match=f"may not list {plural}"):
+        look(access, placed([(group, kind, "ray", "x", "ray/x")]))
 
 
 def test_what_is_no_list_of_api_groups_says_nothing_of_what_is_served(access: Access, server: ApiServer) -> None:

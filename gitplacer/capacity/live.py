@@ -169,7 +169,7 @@ def _read_owners(
         wanted |= {(item.group, item.kind): item for item in resources.BETWEEN}
     wanted["apps", "Deployment"] = resources.DEPLOYMENTS  # where KubeRay's operator is told
     for key, resource in sorted(wanted.items()):
-        if (served := _served(resource, groups)) is not None:
+        if (served := _served(look, resource, groups)) is not None:
             whole = key in kinds or key == ("apps", "Deployment") or key in rays
             if key in placed.kinds_here:  # without these, what is there would look gone
                 served = replace(served, lost="")
@@ -178,26 +178,24 @@ def _read_owners(
         _read_higher_owners(look, groups, placed, seen, {*wanted})
 
 
-def _served(resource: Resource, groups: Mapping[str, Any]) -> Resource | None:
-    """The resource in the version that the cluster prefers; None where it serves none of its group."""
+def _served(look: Look, resource: Resource, groups: Mapping[str, Any]) -> Resource | None:
+    """The resource in the first version of its group that has it, the preferred one before others; None where none does."""
     if not resource.group:
         return resource
     found = equipment.versions(groups, resource.group)
+    if len(found) > 1:  # kinds of one group need not be in the same versions, and one that is not seen would look gone
+        found = tuple(version for version in found if resource.kind in look.kinds(resource.group, version))
     return replace(resource, version=found[0]) if found else None
 
 
 def _discovered(look: Look, groups: Mapping[str, Any], group: str, kind: str) -> Resource | None:
     """A resource that is not in the table, by asking what the group has; None where it has no such kind."""
-    found = equipment.versions(groups, group)
-    if not found:
-        return None
-    listed = cursor_of(look.path(f"/apis/{group}/{found[0]}")).items("resources")
-    names = [item.text("name") for item in listed if item.text("kind") == kind and "/" not in item.text("name")]
-    if not names:
-        return None
-    return Resource(
-        group=group, version=found[0], name_in_url=names[0], kind=kind, lost=f"groups with {kind}s are not known"
-    )
+    for version in equipment.versions(groups, group):
+        if name := look.kinds(group, version).get(kind):
+            return Resource(
+                group=group, version=version, name_in_url=name, kind=kind, lost=f"groups with {kind}s are not known"
+            )
+    return None
 
 
 def _read_kind(
@@ -334,7 +332,7 @@ def _read_machines(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
             "node groups", lambda found: tuple(machines.node_groups(found, seen.nodes, overheads)), statuses
         )
         seen.node_groups += groups_of or ()
-    pools = _served(resources.NODE_POOLS, groups)
+    pools = _served(look, resources.NODE_POOLS, groups)
     if pools is not None:
         limits = dict(filter(None, map(machines.pool_limits, look.all(pools) or [])))
         types = look.told(
@@ -349,7 +347,9 @@ def _read_machines(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
 
 def _read_queues(look: Look, groups: Mapping[str, Any], seen: Seen) -> None:
     """What Kueue's queues have left. It is read last, when what the pods above are admitted with is reserved."""
-    served = [_served(item, groups) for item in (resources.CLUSTER_QUEUES, resources.LOCAL_QUEUES, resources.COHORTS)]
+    served = [
+        _served(look, item, groups) for item in (resources.CLUSTER_QUEUES, resources.LOCAL_QUEUES, resources.COHORTS)
+    ]
     found = [look.all(item) for item in served if item is not None]
     if not found or found[0] is None or found[1] is None:
         return

@@ -7,14 +7,14 @@ with the rule that would grant it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from gitplacer.capacity.access import METADATA_ONLY, Access, Again, ClusterError
 from gitplacer.capacity.resources import Resource
-from gitplacer.scheduler.reading import mappings
+from gitplacer.scheduler.reading import cursor_of, mappings
 
 _Given = TypeVar("_Given")
 _Found = TypeVar("_Found")
@@ -25,6 +25,7 @@ class Look:
 
     def __init__(self, access: Access, say: Callable[[str], None]) -> None:
         self._access, self._say = access, say
+        self._kinds: dict[tuple[str, str], Mapping[str, str]] = {}
 
     def pages(self, resource: Resource, *, names_only: bool = False) -> Iterator[list[dict[str, Any]] | Again | None]:
         """A list page by page. None in the place of a page: nobody may read it, or there is no such resource."""
@@ -59,9 +60,14 @@ class Look:
             raise
         return found if isinstance(found, dict) else None
 
-    def path(self, path: str) -> dict[str, Any]:
-        found = self._access.get(path)
-        return found if isinstance(found, dict) else {}
+    def kinds(self, group: str, version: str) -> Mapping[str, str]:
+        """The kinds that a version of an API group has, each with its name in URLs. Asked once. Raises ClusterError."""
+        if (group, version) not in self._kinds:
+            listed = cursor_of(self._access.get(f"/apis/{group}/{version}")).items("resources")
+            self._kinds[group, version] = {
+                item.text("kind"): name for item in reversed(listed) if "/" not in (name := item.text("name"))
+            }
+        return self._kinds[group, version]
 
     def told(self, what: str, read: Callable[[_Given], _Found], given: _Given) -> _Found | None:
         """What is made of some objects; None, and told, where a snapshot has no words for it."""
