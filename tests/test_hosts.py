@@ -408,6 +408,13 @@ def test_flags_and_environment_say_where_and_who() -> None:
             "carries a user name",
         ),
         ("github", "a/b", {"GITHUB_TOKEN": "t", "GITPLACER_HOST_URL": "ftp://example.com"}, "no address of an API"),
+        ("github", "a/b", {"GITHUB_TOKEN": "t", "GITPLACER_HOST_URL": "https://[secret"}, "the host or the port"),
+        (
+            "github",
+            "a/b",
+            {"GITHUB_TOKEN": "t", "GITPLACER_HOST_URL": "https://u:sec/ret@x:99999"},
+            "the host or the port",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_hint(

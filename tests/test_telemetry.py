@@ -546,7 +546,7 @@ def test_who_says_when_to_come_back_is_obeyed(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("http://example.com/x", "encrypted"), ("ftp://example.com", "encrypted"), ("https://", "posted to"), ("https://me:pass@example.com/", "posted to"), ("https://exa mple.com/", "posted to")],
+    [("http://example.com/x", "encrypted"), ("ftp://example.com", "encrypted"), ("https://", "posted to"), ("https://me:pass@example.com/", "posted to"), ("https://exa mple.com/", "posted to"), ("https://[::1", "posted to"), ("https://me:pa/ss@x", "posted to"), ("https://x:99999/", "posted to")],
 )  # fmt: skip
 def test_an_address_that_cannot_be_posted_to_is_refused(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "url"
@@ -554,7 +554,7 @@ def test_an_address_that_cannot_be_posted_to_is_refused(tmp_path: Path, text: st
     file.chmod(0o600)
     with pytest.raises(UsageError, match=said) as found:
         address(file)
-    assert "pass" not in str(found.value)
+    assert "pa" not in str(found.value).removeprefix(str(file))
 
 
 # events

@@ -111,10 +111,15 @@ def _token(names: _Names, environment: Mapping[str, str]) -> str:
 
 def _checked(url: str) -> str:
     """An address that a token may go to."""
-    parts = urlsplit(url)
-    where = printable(f"{parts.scheme}://{parts.hostname or ''}{parts.path}")
+    hint = f"set {URL_VARIABLE} like https://git.example.com/api/v4"
+    try:
+        parts = urlsplit(url)
+        where = printable(f"{parts.scheme}://{parts.hostname or ''}{parts.path}")
+        _ = parts.port
+    except ValueError:  # which may quote a password
+        raise UsageError("the host or the port in the address of the API is none", hint) from None
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
-        raise UsageError(f"{where} is no address of an API", f"set {URL_VARIABLE} like https://git.example.com/api/v4")
+        raise UsageError(f"{where} is no address of an API", hint)
     if parts.username or parts.password:
         raise UsageError(
             f"{where} carries a user name or password", f"leave it out; the token goes to {TOKEN_VARIABLE}"

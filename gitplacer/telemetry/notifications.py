@@ -40,7 +40,11 @@ _AGAIN = frozenset({408, 425, 429})
 def address(file: Path) -> str:
     """The address that a file holds: many services put their secret into it. Raises UsageError or GitError."""
     url = read_secret(file, "--notify-url-file")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:  # which may quote a password
+        raise UsageError(f"{file} does not hold an address that can be posted to", "write https://host/path") from None
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         raise UsageError(
             f"{file} does not hold an address that is encrypted", "write https://…; http:// is for this machine only"
