@@ -28,6 +28,7 @@ from gitplacer.git.reading import Repository
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import CapacitySettings
 from gitplacer.reported import single_snapshot
+from gitplacer.settings import UsageError
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
 from tests.capacitybranches import WRITER, nodes, sent, ssh_key
@@ -347,6 +348,7 @@ def test_a_writer_goes_on_for_ever_and_has_patience_with_a_host_that_is_away(rep
         (ClusterError("/api/v1/nodes answers 429", status=429), 30),
         (GitError("not yours", "AccessDenied"), 15),
         (OSError(28, "No space left on device"), 15),
+        (ZeroDivisionError("nobody foresaw it"), 5),
     ],
 )
 def test_how_long_a_writer_waits_depends_on_what_is_wrong(repo: Path, error: Exception, waits: float) -> None:
@@ -379,6 +381,49 @@ def test_a_writer_that_cannot_work_as_it_was_started_ends_and_one_that_has_worke
             draw=lambda: 0, told=print, failed=lambda error, pause: None,
         )  # fmt: skip
     assert clock.waits == (waits or [])
+
+
+def test_a_hub_that_knows_no_cluster_any_more_ends_no_writer(repo: Path) -> None:
+    clock, outcomes = Clock(rounds=3), iter("/x/")
+
+    def look(now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
+        if next(outcomes) == "x":
+            raise UsageError("the hub has no Cluster of cluster.karmada.io")
+        return []
+
+    send_for_ever(
+        look, target(repo, every=timedelta(minutes=1)), repo.parent / "cache", clock=clock, wait=clock.wait,
+        draw=lambda: 0, told=print, failed=lambda error, pause: None,
+    )  # fmt: skip
+    assert clock.waits == [60, 30, 60]
+
+
+def test_what_one_branch_refuses_keeps_no_other_cluster_from_being_told(repo: Path) -> None:
+    hook = repo / "hooks" / "update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ncase $1 in */eks) echo not you >&2; exit 1;; esac\n")
+    hook.chmod(0o755)
+    clock, told, failed = Clock(rounds=1), [], []
+
+    def look(now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
+        return [parsed(nodes(name, 3, 0)) for name in ("aks", "eks", "gke")]
+
+    send_for_ever(
+        look, target(repo), repo.parent / "cache", clock=clock, wait=clock.wait, draw=lambda: 1,
+        told=lambda done: told.append(done.branch), failed=lambda error, pause: failed.append(str(error)),
+    )  # fmt: skip
+    assert told == ["capacity/aks", "capacity/gke"]
+    assert len(failed) == 1 and "not you" in failed[0]
+
+
+def test_a_host_that_is_away_is_asked_once_for_all_clusters(repo: Path) -> None:
+    clock, failed = Clock(rounds=1), []
+    away = target(repo, address=Address.parse("https://127.0.0.1:1/x.git", base_dir=repo))
+    send_for_ever(
+        lambda now: [parsed(nodes(name, 3, 0)) for name in ("aks", "eks")], away, repo.parent / "cache", clock=clock,
+        wait=clock.wait, draw=lambda: 1, told=print, failed=lambda error, pause: failed.append(str(error)),
+    )  # fmt: skip
+    assert len(failed) == 1
 
 
 def test_a_refused_push_lands_nothing(repo: Path) -> None:

@@ -18,7 +18,7 @@ from gitplacer.observing.writing import snapshot_file
 from gitplacer.reported import single_snapshot
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import Tree
-from tests.commands import run
+from tests.commands import make_bare, run
 from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, policy, rayservice, snapshot
 
 GIB = 1 << 30
@@ -225,3 +225,19 @@ def test_the_command_writes_one_file_for_each_cluster(tmp_path: Path, capfd: pyt
     wrong = run(capfd, "snapshot", "--hub", "ocm", "--from-dump", dump)
     assert (wrong.code, wrong.out) == (1, "")
     assert f"error: {dump} has no ManagedCluster of cluster.open-cluster-management.io" in wrong.err
+
+
+def test_the_command_sends_what_other_branches_take_where_one_refuses(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    repo = make_bare(tmp_path / "fleet.git")
+    hook = repo / "hooks" / "update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ncase $1 in */a) echo not you >&2; exit 1;; esac\n")
+    hook.chmod(0o755)
+    dump = tmp_path / "clusters.json"
+    dump.write_text(json.dumps({"kind": "List", "items": [karmada(name, {1: 3}) for name in "ab"]}))
+    done = run(capfd, "snapshot", "--hub", "karmada", "--from-dump", dump, "--push", repo)
+    assert done.code == 1
+    assert done.out.startswith("Changed    ") and "branch capacity/b of" in done.out
+    assert "not you" in done.err

@@ -83,7 +83,9 @@ def refuse_without_push(options: dict[str, Any]) -> None:
 
 def send(look: Look, options: dict[str, Any]) -> int:
     """Push what `look` sees, once or until we are told to stop. Raises GitError, Rejected, ClusterError or UsageError."""
-    from gitplacer.capacity.pushing import Result, push
+    from gitplacer.capacity.pushing import Result
+    from gitplacer.cli.failures import report
+    from gitplacer.controller.sending import send as send_all
     from gitplacer.settings import settings
 
     chosen = settings(".", deployment=options["push"], **{name: options[name] for name in _SETTINGS})
@@ -93,11 +95,18 @@ def send(look: Look, options: dict[str, Any]) -> int:
             raise click.UsageError("--every goes on, and --now is one time: give one of them")
         return _send_for_ever(look, target, chosen.cache_dir)
     code = 0
-    for snapshot, data in look(chosen.now):
-        done = push(target, snapshot, data, chosen.now, chosen.cache_dir)
+
+    def told(done: Pushed) -> None:
+        nonlocal code
         click.echo(said(done, target))
         if done.result is Result.OLDER:
             code = 1
+
+    failures = send_all(target, look(chosen.now), chosen.cache_dir, clock=lambda: chosen.now, told=told)
+    for error in failures[:-1]:
+        report(error)
+    if failures:
+        raise failures[-1]
     return code
 
 
