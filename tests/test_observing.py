@@ -309,6 +309,13 @@ def test_cluster_autoscaler_tells_its_node_groups(text: str, code: str) -> None:
     [
         ("eks-cpu-12ab", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, True),
         ("eks-cpu-large-12ab", "ip-1", {"eks.amazonaws.com/nodegroup": "gpu"}, False),
+        ("eks-cpu-56b5a6ba-0c1c-4ab2-8b1c-4fa2b7a2a9a5", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, True),
+        ("eks-cpu-large-56b5a6ba-0c1c-4ab2-8b1c-4fa2b7a2a9a5", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, False),
+        ("eks-cpu-large-12ab", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, False),
+        ("eksctl-c-nodegroup-cpu-large-NodeGroup-1X", "ip-1", {"alpha.eksctl.io/nodegroup-name": "cpu"}, False),
+        ("cpu-20230102030405678900000001", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, True),
+        ("cpu-large", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, False),
+        ("cpu", "ip-1", {"eks.amazonaws.com/nodegroup": "cpu"}, True),
         ("eksctl-c-nodegroup-cpu-NodeGroup-1X", "ip-1", {"alpha.eksctl.io/nodegroup-name": "cpu"}, True),
         ("aks-cpu-123-vmss", "aks-cpu-123-vmss000001", {}, True),
         ("aks-cpu-123-vmss", "aks-cpu2-123-vmss000001", {}, False),
@@ -323,6 +330,23 @@ def test_a_node_is_known_by_its_group(group: str, name: str, labels: dict[str, s
 @pytest.mark.parametrize("text", ["", "NodeGroups:\n", "nodeGroups: 3", "nodeGroups: [", "status: fine"])
 def test_a_status_that_says_nothing_is_nothing(text: str) -> None:
     assert machines.group_statuses(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NodeGroups:" + "\n" * 1_000_000,
+        "NodeGroups:\n  Name: a\n"
+        + " " * 1_000_000
+        + "cloudProviderTarget=1 (minSize=1, maxSize=2)"
+        + "\t" * 1_000_000,
+        "NodeGroups:\n  Name: a\n cloudProviderTarget=" + "9" * 5000 + " (minSize=1, maxSize=2)",
+    ],
+    ids=["lines", "blanks", "digits"],
+)
+def test_a_status_is_read_in_one_go_however_long_it_is(text: str) -> None:
+    """Each blank of a run was tried as the first of it, which is an hour for as many as a ConfigMap holds."""
+    assert len(machines.group_statuses(text)) <= 1
 
 
 def test_karpenter_is_told_by_its_nodes_within_the_limits_of_its_pools() -> None:

@@ -27,12 +27,16 @@ from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.scheduler.reading import cursor_of
 
 _POOL_LABELS = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
-_NAME = re.compile(r"\s+Name:\s+(?P<name>\S+)\s*")
-_HEALTH = re.compile(r"cloudProviderTarget=(?P<target>[0-9]+) \(minSize=(?P<min>[0-9]+), maxSize=(?P<max>[0-9]+)\)")
-_SCALE_UP = re.compile(r"\s+ScaleUp:\s+(?P<word>[A-Za-z]+)")
-_SINCE = re.compile(r"\s+LastTransitionTime:\s+(?P<day>\S+) (?P<time>[0-9:]+)\S*")
+# None begins with a run of blanks, of which a text may have a million: each of them would be tried as the first.
+_NAME = re.compile(r"[ \t]+Name:\s+(?P<name>\S+)")
+_HEALTH = re.compile(
+    r"cloudProviderTarget=(?P<target>[0-9]{1,9}) \(minSize=(?P<min>[0-9]{1,9}), maxSize=(?P<max>[0-9]{1,9})\)"
+)
+_SCALE_UP = re.compile(r"(?<=\s)ScaleUp:\s+(?P<word>[A-Za-z]+)")
+_SINCE = re.compile(r"(?<=\s)LastTransitionTime:\s+(?P<day>\S{1,40}) (?P<time>[0-9:]+)")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,62}")
 _TYPE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_MADE_UP = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]+"
 _MOST = 100_000
 
 
@@ -73,7 +77,7 @@ def _from_yaml(root: Cursor) -> Iterator[GroupStatus]:
 
 def _from_text(text: str) -> Iterator[GroupStatus]:
     _, _, groups = text.partition("NodeGroups:")
-    for part in re.split(r"\n(?=\s+Name:\s)", groups):
+    for part in re.split(r"\n(?=[ \t]+Name:\s)", groups):
         name, health = _NAME.match(part), _HEALTH.search(part)
         if name is None or health is None:
             continue
@@ -117,15 +121,19 @@ def _exhaustion(status: GroupStatus) -> Exhaustion | None:
 def _is_in(node: NodeSeen, group: str) -> bool:
     """
     Whether a node is of a group, by how the clouds name them: GKE's nodes `gke-c-pool-1a2b-x9yz` of the group `gke-c-pool-1a2b-grp`,
-    AKS' `aks-pool-123-vmss000000` of `aks-pool-123-vmss`, EKS' by a label whose value is in the group's name.
+    AKS' `aks-pool-123-vmss000000` of `aks-pool-123-vmss`, EKS' by a label whose value is in the group's name. What stands behind it there
+    is what the cloud, eksctl or Terraform makes up, and no more of a name: `eks-gpu-large-1a2b` is no group of `gpu`.
     """
     if node.name.startswith(group.removesuffix("-grp")) and group.startswith(("gke-", "aks-")):
         return True
     labels = dict(node.labels)
-    return any(
-        pool and re.fullmatch(rf"(eks-|eksctl-.+-nodegroup-)?{re.escape(pool)}(-.+)?", group)
-        for pool in (labels.get(key, "") for key in _POOL_LABELS)
-    )
+    return any(_is_group_of(pool, group) for pool in (labels.get(key, "") for key in _POOL_LABELS) if pool)
+
+
+def _is_group_of(pool: str, group: str) -> bool:
+    name = re.escape(pool)
+    eks, eksctl = rf"eks-{name}-({_MADE_UP})", rf"eksctl-.+-nodegroup-{name}-NodeGroup-[0-9A-Za-z]+"
+    return re.fullmatch(rf"{eks}|{eksctl}|{name}(-[0-9]{{14,}})?", group) is not None
 
 
 def _machine(nodes: Sequence[NodeSeen], overheads: Mapping[str, Resources]) -> dict[str, Any]:
