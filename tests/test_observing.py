@@ -377,8 +377,39 @@ def test_karpenter_is_told_by_its_nodes_within_the_limits_of_its_pools() -> None
     ]
     found = {group.name: group for group in machines.karpenter_types(pools, nodes, {})}
     assert set(found) == {"m5.2xlarge", "m5.2xlarge-spot", "g5.xlarge"}
-    assert (found["m5.2xlarge"].max, found["g5.xlarge"].max) == (10, None)  # 80 cpu of 7.91 each
+    assert (found["m5.2xlarge"].max, found["g5.xlarge"].max) == (
+        9,
+        None,
+    )  # 80 cpu of 7.91 each, of which each type has one
     assert (found["m5.2xlarge-spot"].spot, found["m5.2xlarge-spot"].node_type) == (True, "m5.2xlarge")
+
+
+@pytest.mark.parametrize(
+    ("limits", "others", "most"),
+    [
+        ({"cpu": "80"}, 0, 10),
+        ({"cpu": "95"}, 0, 11),  # a node counts with its 8 cpu, and not with the 7.91 that it offers
+        ({"cpu": "80"}, 4, 6),  # those of another type count as well
+        ({"cpu": "80"}, 20, 1),  # beyond its limits a pool launches nothing
+        ({"nodes": "5"}, 2, 3),
+        ({"cpu": "80", "nodes": "3"}, 1, 2),
+        ({"nvidia.com/gpu": "4"}, 1, None),
+        ({}, 3, None),
+    ],
+)
+def test_what_a_pool_has_already_counts_against_its_limits(
+    limits: dict[str, str], others: int, most: int | None
+) -> None:
+    def made(name: str, kind: str) -> NodeSeen:
+        value = node(name, **{"karpenter.sh/nodepool": "p", "node.kubernetes.io/instance-type": kind})
+        value["status"]["capacity"] = {**value["status"]["capacity"], "cpu": "8"}
+        return read_seen(value)
+
+    pool = machines.pool_limits(thing("karpenter.sh/v1", "NodePool", "p", spec={"limits": limits}))
+    assert pool is not None
+    nodes = [made("a", "m5.2xlarge"), *(made(f"b{number}", "c5.2xlarge") for number in range(others))]
+    found = {group.name: group for group in machines.karpenter_types(dict([pool]), nodes, {})}
+    assert found["m5.2xlarge"].max == most
 
 
 # -- what else there is -------------------------------------------------------------------------------------------

@@ -181,31 +181,43 @@ def karpenter_types(
 ) -> Iterator[NodeGroup]:
     """
     An entry for each instance type and way of paying that a node of a pool shows. Of several pools that have it the widest bounds
-    it; where none has limits, nothing does.
+    it; where none has limits, nothing does. All nodes of a pool count against its limits, those of other types too.
     """
     alike: dict[tuple[str, bool], list[NodeSeen]] = defaultdict(list)
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
     for node in nodes:
         labels = dict(node.labels)
-        kind = labels.get(INSTANCE_TYPE, "")
-        if labels.get(NODE_POOL) in pools and _TYPE.fullmatch(kind):
-            alike[kind, labels.get(CAPACITY_TYPE) == "spot"].append(node)
+        kind, pool = labels.get(INSTANCE_TYPE, ""), labels.get(NODE_POOL, "")
+        if pool in pools:
+            counted[pool].update({**_counts(node), NODES: 1})
+            if _TYPE.fullmatch(kind):
+                alike[kind, labels.get(CAPACITY_TYPE) == "spot"].append(node)
     for (kind, spot), found in sorted(alike.items()):
         fields = _machine(found, overheads)
         fields["labels"] = {key: text for key, text in fields["labels"].items() if key != NODE_POOL}
         bounds = [
-            _most(pools[name], found[0].allocatable)
+            _more(pools[name], counted[name], _counts(found[0]))
             for name in sorted({dict(node.labels)[NODE_POOL] for node in found})
         ]
-        most = None if None in bounds else max(bound for bound in bounds if bound is not None)
+        more = [bound for bound in bounds if bound is not None]
+        most = min(len(found) + max(more), _MOST) if len(more) == len(bounds) else None
         yield NodeGroup(name=f"{kind}-spot" if spot else kind, spot=spot, max=most, count=len(found), **fields)
 
 
-def _most(limits: Resources, one: Resources) -> int | None:
-    """How many nodes of a sort the limits of a pool allow; None if any number."""
+def _counts(node: NodeSeen) -> Resources:
+    """What Karpenter counts of a node against the limits of its pool: what it has, which is more than it offers."""
+    return node.capacity or node.allocatable
+
+
+def _more(limits: Resources, counted: Mapping[str, int], one: Resources) -> int | None:
+    """How many more nodes of a sort the limits of a pool allow beside those that it has; None if any number."""
+    left = {name: max(0, limits[name] - counted.get(name, 0)) for name in limits}
     bounds = [
-        limits[name] // (1 if name == NODES else one.get(name, 0)) for name in limits if name == NODES or one.get(name)
+        amount // (1 if name == NODES else one.get(name, 0))
+        for name, amount in left.items()
+        if name == NODES or one.get(name)
     ]
-    return min(*bounds, _MOST) if bounds else None
+    return min(bounds) if bounds else None
 
 
 def overheads(pods: Iterable[tuple[str, bool, Resources]]) -> dict[str, Resources]:

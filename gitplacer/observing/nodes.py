@@ -15,6 +15,7 @@ from typing import Any
 from gitplacer.kinds.capacity import Node
 from gitplacer.kinds.listedpods import ListedPod
 from gitplacer.kinds.selectors import TaintField
+from gitplacer.machines.types import NODE_POOL
 from gitplacer.model.labels import Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
@@ -27,7 +28,7 @@ PASSING_LABELS = frozenset({"nvidia.com/gfd.timestamp", "alpha.eksctl.io/instanc
 
 @dataclass(frozen=True, slots=True)
 class NodeSeen:
-    """A node as it is written in a snapshot, without what is used of it."""
+    """A node as it is written in a snapshot, without what is used of it. `capacity` is known of those that Karpenter has made."""
 
     name: str
     labels: LabelPairs
@@ -35,6 +36,7 @@ class NodeSeen:
     unschedulable: bool
     ready: bool
     allocatable: Resources
+    capacity: Resources = NOTHING
     flaw: str = ""
 
 
@@ -43,6 +45,7 @@ def read_seen(value: Mapping[str, Any]) -> NodeSeen:
     node = read_node(value)
     conditions = cursor_of(value).mapping("status").items("conditions")
     ready = [item.text("status") for item in conditions if item.text("type") == "Ready"]
+    by_karpenter = any(key == NODE_POOL for key, _ in node.labels)
     return NodeSeen(
         name=node.name,
         labels=tuple(
@@ -54,6 +57,7 @@ def read_seen(value: Mapping[str, Any]) -> NodeSeen:
         unschedulable=node.unschedulable,
         ready=not ready or ready[-1] == "True",
         allocatable=node.allocatable,
+        capacity=cursor_of(value).mapping("status").quantities("capacity") if by_karpenter else NOTHING,
         flaw=node.flaw,
     )
 
