@@ -304,6 +304,25 @@ def test_cluster_autoscaler_tells_its_node_groups(text: str, code: str) -> None:
     assert [taint.taint() for taint in second.taints] == [Taint("gpu", "", "NoSchedule")]
 
 
+ILL = "  Health:      Unhealthy (ready=0 unready=0 (resourceUnready=0)"
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        (TEXT, ["", "Backoff"]),
+        (TEXT.replace("  Health:      Healthy (ready=0 unready=0 (resourceUnready=0)", ILL), ["Unhealthy", "Backoff"]),
+        (TEXT.replace("Healthy (ready=3", "Unhealthy (ready=3"), ["Unhealthy", "Backoff"]),
+        (YAML, ["", "QUOTA_EXCEEDED"]),
+        (YAML.replace("{status: Healthy, cloudProviderTarget: 0", "{status: Unhealthy, cloudProviderTarget: 0"), ["Unhealthy", "QUOTA_EXCEEDED"]),
+        (YAML.replace("status: NoActivity", "status: Unhealthy"), ["Unhealthy", "QUOTA_EXCEEDED"]),
+        (YAML + "clusterWide: {health: {status: Unhealthy}}\n", ["Unhealthy", "QUOTA_EXCEEDED"]),
+    ],
+)  # fmt: skip
+def test_of_what_is_not_well_the_autoscaler_adds_nothing(text: str, codes: list[str]) -> None:
+    assert [group.backoff for group in sorted(machines.group_statuses(text), key=lambda group: group.most)] == codes
+
+
 @pytest.mark.parametrize(
     ("group", "name", "labels", "is_of"),
     [

@@ -32,10 +32,13 @@ _NAME = re.compile(r"[ \t]+Name:\s+(?P<name>\S+)")
 _HEALTH = re.compile(
     r"cloudProviderTarget=(?P<target>[0-9]{1,9}) \(minSize=(?P<min>[0-9]{1,9}), maxSize=(?P<max>[0-9]{1,9})\)"
 )
+_SAYS_HEALTH = re.compile(r"(?<=\s)Health:\s+(?P<word>[A-Za-z]+)")
 _SCALE_UP = re.compile(r"(?<=\s)ScaleUp:\s+(?P<word>[A-Za-z]+)")
 _SINCE = re.compile(r"(?<=\s)LastTransitionTime:\s+(?P<day>\S{1,40}) (?P<time>[0-9:]+)")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,62}")
 _TYPE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_ILL = "Unhealthy"
+"""What Cluster Autoscaler calls a group with too many nodes that are not ready, and a cluster: it adds nothing to either."""
 _MADE_UP = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]+"
 _MOST = 100_000
 
@@ -61,35 +64,39 @@ def group_statuses(text: str) -> tuple[GroupStatus, ...]:
 
 
 def _from_yaml(root: Cursor) -> Iterator[GroupStatus]:
+    ill = root.mapping("clusterWide").mapping("health").text("status") == _ILL
     for item in root.items("nodeGroups"):
         health, scale_up = item.mapping("health"), item.mapping("scaleUp")
         code = scale_up.mapping("backoffInfo").text("errorCode")
+        is_ill = ill or _ILL in (health.text("status"), scale_up.text("status"))
         backs_off = scale_up.text("status") == "Backoff"
         yield GroupStatus(
             name=item.text("name"),
             least=health.integer("minSize") or 0,
             most=health.integer("maxSize") or 0,
             target=health.integer("cloudProviderTarget") or 0,
-            backoff=(code if _CODE.fullmatch(code) else "Backoff") if backs_off else "",
+            backoff=(code if _CODE.fullmatch(code) else "Backoff") if backs_off else _ILL if is_ill else "",
             since=scale_up.text("lastTransitionTime") if backs_off else "",
         )
 
 
 def _from_text(text: str) -> Iterator[GroupStatus]:
-    _, _, groups = text.partition("NodeGroups:")
+    whole, _, groups = text.partition("NodeGroups:")
+    ill = _SAYS_HEALTH.search(whole)
     for part in re.split(r"\n(?=[ \t]+Name:\s)", groups):
         name, health = _NAME.match(part), _HEALTH.search(part)
         if name is None or health is None:
             continue
         scale_up = _SCALE_UP.search(part)
         backs_off = scale_up is not None and scale_up["word"] == "Backoff"
+        is_ill = any(said is not None and said["word"] == _ILL for said in (ill, _SAYS_HEALTH.search(part)))
         changed = _SINCE.search(part, scale_up.end()) if scale_up is not None else None
         yield GroupStatus(
             name=name["name"],
             least=int(health["min"]),
             most=int(health["max"]),
             target=int(health["target"]),
-            backoff="Backoff" if backs_off else "",
+            backoff="Backoff" if backs_off else _ILL if is_ill else "",
             since=f"{changed['day']}T{changed['time']}Z" if backs_off and changed else "",
         )
 
