@@ -680,6 +680,48 @@ def test_room_that_is_made_for_a_pod_is_not_free(pods: list[Json], used: int) ->
     assert entry.used.get("cpu", 0) == used
 
 
+def of_daemon_set(
+    name: str, at: str, cpu: str, why: str = "0/3 nodes are available: 3 Insufficient cpu.", **fields: Any
+) -> Json:
+    """A pod of a DaemonSet that has not come to its node yet."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [at]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    return pod(name, "kube-system", cpu=cpu, why=why, affinity=affinity, **fields)
+
+
+@pytest.mark.parametrize(
+    ("pods", "used"),
+    [
+        ([of_daemon_set("p", "n", "3")], 3000),
+        ([of_daemon_set("p", "n", "3"), of_daemon_set("q", "n", "4")], 7000),
+        ([of_daemon_set("p", "n", "3"), of_daemon_set("q", "n", "5")], 3000),  # one of them is stuck
+        ([pod("r", on="n", cpu="6"), of_daemon_set("p", "n", "3")], 6000),  # and this one, until the other goes
+        ([of_daemon_set("p", "n", "900")], 0),  # nor will this ever come
+        ([of_daemon_set("p", "gone", "3")], 0),
+        ([of_daemon_set("p", "n", "3", why="0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector.")], 3000),
+        ([of_daemon_set("p", "n", "3", why="0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 node(s) didn't match Pod's node affinity/selector.")], 0),
+        ([of_daemon_set("p", "n", "3", why="0/1 nodes are available: persistentvolumeclaim \"x\" not found.")], 0),
+        ([nominated("m", "n", "6"), of_daemon_set("p", "n", "3")], 6000),
+    ],
+)  # fmt: skip
+def test_the_room_of_a_daemon_that_has_not_come_yet_is_not_free(pods: list[Json], used: int) -> None:
+    """A node that has just joined looked empty, and the daemons that come first took the room of a gang that was promised it."""
+    read = [seen for value in pods if (seen := read_pod(value, Recall())) is not None]
+    for order in (read, read[::-1]):
+        [entry] = observation(Seen(nodes=[read_seen(node("n"))], pods=order), Placed(), cluster="a", now=AT).nodes
+        assert entry.used.get("cpu", 0) == used
+
+
+def test_a_pod_that_may_go_to_several_nodes_holds_nothing_of_any() -> None:
+    value = of_daemon_set("p", "n", "3")
+    terms = value["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    terms.append({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]})
+    read = read_pod(value, Recall())
+    assert read is not None and read.pinned == ""
+
+
 def test_a_pod_for_which_room_is_made_is_minded_there() -> None:
     waits = nominated("p", "n", "1", containers=[{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}])
     read = read_pod(waits, Recall())

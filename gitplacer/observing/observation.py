@@ -2,8 +2,8 @@
 All that was seen of a cluster, as a CapacitySnapshot.
 
 Every pod that holds room is counted once: in the group that a record puts it in, or as used on its node. A pod of others for which
-others are preempted holds room on the node where it is made, as kube-scheduler has it, but no more than there is: those that leave still hold theirs. Others
-that wait hold nothing. A node with a pod whose size cannot be read takes nothing new. The same facts give the same snapshot, whatever order they came in.
+others are preempted holds room on the node where it is made, as kube-scheduler has it, but no more than there is: those that leave still hold theirs. One of a
+DaemonSet that has not come to its node yet, and fits there, holds its room as well: on a node that has just joined that is all of them. Others that wait hold nothing. A node with a pod whose size cannot be read takes nothing new. The same facts give the same snapshot, whatever order they came in.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
     ours, others = _split(seen.pods, placed, seen.owners)
     groups = tuple(_groups(ours, seen.states, placed))
     nodes = _trusted(seen.nodes, seen.pods)
+    offers = {node.name: node.allocatable for node in nodes}
+    others = _arriving(others, seen.pods, offers)
     rules = {term for pods in ours.values() for pod in pods for term in (*pod.rules.asks, *pod.rules.repels)}
     listed = listed_pods(others, {*rules, *seen.asked}, seen.namespaces)
     named = {pod.node for pods in ours.values() for pod in pods if pod.node} | _by_volumes(seen.volumes)
@@ -76,7 +78,7 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
         metadata=ClusterMetadata(name=cluster),
         observed_at=now,
         applied=seen.applied,
-        nodes=folded(nodes, _used(others, {node.name: node.allocatable for node in nodes}), listed, named),
+        nodes=folded(nodes, _used(others, offers), listed, named),
         node_groups=tuple(sorted(seen.node_groups, key=lambda group: group.name)),
         groups=groups,
         namespaces=tuple(
@@ -91,7 +93,7 @@ def observation(seen: Seen, placed: Placed, *, cluster: str, now: datetime) -> C
 def _split(
     pods: Sequence[PodSeen], placed: Placed, owners: Owners
 ) -> tuple[dict[Identity, list[PodSeen]], list[PodSeen]]:
-    """Pods of placed objects, by object; and those of others that are on a node, or for which room is made there."""
+    """Pods of placed objects, by object; and those of others that are on a node or have one in view."""
     following = Following(placed, owners)
     by_identity = _that_own(pods) if placed.groups else {}
     ours: dict[Identity, list[PodSeen]] = defaultdict(list)
@@ -100,9 +102,41 @@ def _split(
         found = following.placed_object(pod, by_identity) if placed.groups else None
         if found is not None:
             ours[found].append(pod)
-        elif pod.node or pod.nominated:
+        elif pod.node or pod.nominated or pod.pinned:
             others.append(pod)
     return ours, others
+
+
+def _arriving(others: list[PodSeen], pods: Iterable[PodSeen], offers: Mapping[str, Resources]) -> list[PodSeen]:
+    """
+    The pods of others, where those that may go to one node alone, and fit there now, are nominated there; those that do not fit are stuck
+    and hold nothing.
+    """
+    found = [pod for pod in others if pod.node or pod.nominated]
+    waiting = sorted(
+        (pod for pod in others if not (pod.node or pod.nominated)), key=lambda pod: (pod.namespace, pod.name)
+    )
+    if not waiting:
+        return found
+    totals = _used((pod for pod in pods if pod.node or pod.nominated), offers)
+    taken = {node: {name: total.get(name, 0) for name in total} for node, total in totals.items()}
+    for pod in waiting:
+        offered, used = offers.get(pod.pinned, NOTHING), taken.setdefault(pod.pinned, {})
+        asked = {PODS: 1, **pod.requests}
+        if _is_stuck(pod) or any(used.get(name, 0) + asked[name] > offered.get(name, 0) for name in asked):
+            continue
+        found.append(replace(pod, nominated=pod.pinned))
+        for name, amount in asked.items():
+            used[name] = used.get(name, 0) + amount
+    return found
+
+
+def _is_stuck(pod: PodSeen) -> bool:
+    """Whether a scheduler has said that something else than room keeps a pod from its node. Of other nodes it says NodeAffinity."""
+    return any(
+        code and code not in ("NodeAffinity", "Unschedulable") and not code.startswith("Insufficient ")
+        for code in pod.reason.split(", ")
+    )
 
 
 def _that_own(pods: Iterable[PodSeen]) -> dict[Identity, PodSeen]:

@@ -46,7 +46,8 @@ NO_RULES = Rules()
 class PodSeen:
     """
     A pod that holds room, or waits for some. `owner` is its controller, in the pod's namespace. `node` is '' while it is
-    pending, `since` and `reason` tell of that, and `nominated` is the node where room is being made for it. `flaw` says why its size cannot be
+    pending, `since` and `reason` tell of that, and `nominated` is the node where room is being made for it, and `pinned`
+    the only one that it may go to, as each pod of a DaemonSet has one. `flaw` says why its size cannot be
     known, '' if it is.
     """
 
@@ -60,6 +61,7 @@ class PodSeen:
     since: datetime | None = None
     reason: str = ""
     nominated: str = ""
+    pinned: str = ""
     flaw: str = ""
 
     @property
@@ -99,8 +101,19 @@ def read_pod(value: Mapping[str, Any], recall: Recall) -> PodSeen | None:
         since=since,
         reason=sys.intern(reason),
         nominated="" if pod.node_name else sys.intern(pod.nominated),
+        pinned="" if pod.node_name else sys.intern(_pinned(pod)),
         flaw=pod.flaw,
     )
+
+
+def _pinned(pod: Pod) -> str:
+    """The node that a pod's affinity names, as the controller of DaemonSets has it; '' where it names none or several."""
+    named = {
+        tuple(name for each in term.fields if each.operator == "In" for name in each.values)
+        for term in pod.affinity or ()
+    }
+    only = named.pop() if len(named) == 1 else ()
+    return only[0] if len(only) == 1 else ""
 
 
 def owner_of(metadata: Cursor, namespace: str) -> Identity | None:
