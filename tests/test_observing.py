@@ -426,8 +426,13 @@ def test_what_a_pool_has_already_counts_against_its_limits(
 
     pool = machines.pool_limits(thing("karpenter.sh/v1", "NodePool", "p", spec={"limits": limits}))
     assert pool is not None
-    nodes = [made("a", "m5.2xlarge"), *(made(f"b{number}", "c5.2xlarge") for number in range(others))]
-    found = {group.name: group for group in machines.karpenter_types(dict([pool]), nodes, {})}
+    nodes = [
+        read_seen(node("of-nobody")),
+        made("a", "m5.2xlarge"),
+        *(made(f"b{number}", "c5.2xlarge") for number in range(others)),
+    ]
+    pools = {**dict([pool]), "": pool[1]}
+    found = {group.name: group for group in machines.karpenter_types(pools, nodes, {})}
     assert found["m5.2xlarge"].max == most
 
 

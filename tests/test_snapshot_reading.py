@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -166,6 +167,14 @@ def test_what_is_no_api_server_is_called_that(access: Access, server: ApiServer)
     with pytest.raises(ClusterError, match="does not answer in JSON") as raised:
         access.get("/apis")
     assert "address of a Kubernetes API server" in raised.value.hint
+
+
+@pytest.mark.parametrize(("text", "is_text"), [(r"\ud83d\ude42", True), (r"\ud83d", False), (r"\uDe42 x", False)])
+def test_half_a_character_is_no_json(text: str, is_text: bool, access: Access, server: ApiServer) -> None:
+    raw = b'{"kind": "' + text.encode() + b'"}'
+    server.troubles = [Trouble("/apis", 200, raw=raw, times=9)]
+    with contextlib.nullcontext() if is_text else pytest.raises(ClusterError, match="does not answer in JSON"):
+        assert access.get("/apis") == {"kind": "🙂"}
 
 
 @pytest.mark.parametrize("body", [{}, {"error": "log in"}, {"kind": "Status"}, {"items": "none"}, {"items": {}}])

@@ -39,6 +39,7 @@ CONNECT, SILENCE = 10.0, 30.0
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 """Names, labels and owners of objects without what is in them."""
 
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
 
 
@@ -159,6 +160,8 @@ class Access:
             ) from None
         try:
             body = json.loads(data)
+            if _HALVES.search(data):  # half a character cannot be written anywhere
+                json.dumps(body, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             if response.status == 200:
                 raise ClusterError(

@@ -195,7 +195,7 @@ def karpenter_types(
     for node in nodes:
         labels = dict(node.labels)
         kind, pool = labels.get(INSTANCE_TYPE, ""), labels.get(NODE_POOL, "")
-        if pool in pools:
+        if pool and pool in pools:
             counted[pool].update({**_counts(node), NODES: 1})
             if _TYPE.fullmatch(kind):
                 alike[kind, labels.get(CAPACITY_TYPE) == "spot"].append(node)
