@@ -12,7 +12,7 @@ from gitplacer.formats.markdown import marker
 from gitplacer.hosts import HOSTS, opened
 from gitplacer.hosts.access import Access, access
 from gitplacer.hosts.comments import upsert
-from gitplacer.hosts.host import Host, HostError, State, Status
+from gitplacer.hosts.host import Comment, Host, HostError, State, Status
 from gitplacer.hosts.patience import LONGEST_WAIT, TRIES
 from gitplacer.settings import UsageError
 from tests.hoststandin import EPOCH, ME, OTHER, TOKEN, StandIn, Trouble, api_of, serving
@@ -235,6 +235,37 @@ def test_a_comment_whose_answer_got_lost_is_not_made_twice(site: Site, status: i
     done = upsert(site.host, 1, ["one"])
     assert site.state.bodies() == [f"{marker()}\none"]
     assert done.url
+
+
+def test_two_runs_at_the_same_time_leave_one_comment(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.state.opened()
+    add, others = site.host.add_comment, iter([f"{marker()}\nof the other run", f"{marker()}\nits second page"])
+
+    def beside(number: int, body: str) -> Comment:
+        site.state.commented(number, next(others), ME)
+        return add(number, body)
+
+    monkeypatch.setattr(site.host, "add_comment", beside)
+    done = upsert(site.host, 1, ["one", "two"])
+    assert site.state.bodies() == [f"{marker()}\none", f"{marker()}\ntwo"]
+    assert (done.made, done.deleted) == (2, 2)
+    assert done.url.endswith(str(site.state.notes[0].id))
+
+
+def test_a_comment_that_is_there_is_no_failure_where_nobody_can_look_again(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.state.opened()
+    add = site.host.add_comment
+
+    def last(number: int, body: str) -> Comment:
+        site.state.troubles.append(Trouble(403, method="GET", path="(comments|notes)$"))
+        return add(number, body)
+
+    monkeypatch.setattr(site.host, "add_comment", last)
+    assert upsert(site.host, 1, ["one"]).made == 1
+    assert site.state.bodies() == [f"{marker()}\none"]
+    assert site.state.troubles == []
 
 
 def test_a_comment_that_somebody_deleted_meanwhile_is_gone_already(site: Site) -> None:

@@ -6,14 +6,15 @@ somebody else is never touched. What is too long for one comment is several, in 
 added at the end, and those that are no longer needed are deleted. Nothing is written that stands there already.
 
 To add a comment is the one request that must not be sent twice. If no answer came, the comments are read again, and what has
-landed after all is found.
+landed after all is found. Nor should two runs that began at the same time, and found nothing, leave a comment each: whoever has added one
+looks once more, and of too many the first are those that stay, for both.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitplacer.formats.markdown import marker
 from gitplacer.hosts.host import Comment, Host, HostError
@@ -60,11 +61,27 @@ def upsert(host: Host, number: int, pages: Sequence[str], comment_id: str = "") 
             )
     for last in (False,) * (_ROUNDS - 1) + (True,):
         try:
-            return _once(host, number, bodies, comment_id)
+            done = _once(host, number, bodies, comment_id)
+            return _beside_others(host, number, bodies, comment_id, done) if done.made else done
         except HostError as error:
             if last or not error.may_have_happened:
                 raise
     raise AssertionError("unreachable: the last round returns or raises")
+
+
+def _beside_others(host: Host, number: int, bodies: Sequence[str], comment_id: str, done: Upserted) -> Upserted:
+    """What is done in all once nobody else's run has added the same beside us. That it cannot be seen is no failure: it is all there."""
+    try:
+        more = _once(host, number, bodies, comment_id)
+    except HostError:
+        return done
+    return replace(
+        done,
+        url=more.url,
+        made=done.made + more.made,
+        edited=done.edited + more.edited,
+        deleted=done.deleted + more.deleted,
+    )
 
 
 def _once(host: Host, number: int, bodies: Sequence[str], comment_id: str) -> Upserted:
