@@ -88,11 +88,12 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it came."""
+    """A request as it came. `acting_as` are the headers by which its user acts as another."""
 
     path: str
     query: Mapping[str, str]
     accept: str
+    acting_as: tuple[tuple[str, str], ...] = ()
 
 
 class ApiServer:
@@ -267,7 +268,8 @@ def serving(server: ApiServer) -> Iterator[Served]:
             split = urllib.parse.urlsplit(self.path)
             query = dict(urllib.parse.parse_qsl(split.query, strict_parsing=bool(split.query)))
             accept = self.headers.get("Accept", "")
-            server.asked.append(Asked(split.path, query, accept))
+            acting_as = tuple((name, value) for name, value in self.headers.items() if name.startswith("Impersonate-"))
+            server.asked.append(Asked(split.path, query, accept, acting_as))
             server.wrong += [f"{split.path}?{name}" for name in query if name not in PARAMETERS]
             if self.headers.get("Authorization") != f"Bearer {TOKEN}":
                 return self._send(401, status(401, "Unauthorized", "Unauthorized"), {})

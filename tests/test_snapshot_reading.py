@@ -240,6 +240,33 @@ def test_the_line_break_at_the_end_of_a_file_is_no_part_of_its_token(served: Ser
     assert access_to(kubeconfig(str(place), {}), "static-cluster").get("/apis")["kind"] == "APIGroupList"
 
 
+def test_who_acts_as_another_reads_with_the_rights_of_that_one(
+    served: Served, tmp_path: Path, server: ApiServer
+) -> None:
+    """As kubectl does; the Kubernetes client leaves it out, and would read with more rights than were meant."""
+    place = tmp_path / "kubeconfig"
+    as_viewer = {"as": "viewer", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"Team/x": ["ml", "ops"]}}
+    place.write_text(served.kubeconfig(token=TOKEN, **as_viewer))
+    place.chmod(0o600)
+    access_to(kubeconfig(str(place), {}), "static-cluster").get("/apis")
+    assert server.asked[0].acting_as == (
+        ("Impersonate-User", "viewer"), ("Impersonate-Uid", "7"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-team%2fx", "ml"), ("Impersonate-Extra-team%2fx", "ops"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"as": 5}, {"as": "a\nb"}, {"as-groups": ["a"]}, {"as": "x", "as-groups": 5}, {"as": "x", "as-user-extra": "y"}],
+)
+def test_who_acts_as_nobody_knows_whom_does_not_read(odd: Json, served: Served, tmp_path: Path) -> None:
+    place = tmp_path / "kubeconfig"
+    place.write_text(served.kubeconfig(token=TOKEN, **odd))
+    place.chmod(0o600)
+    with pytest.raises(ClusterError, match=r"context static-cluster of .* cannot be used"):
+        access_to(kubeconfig(str(place), {}), "static-cluster")
+
+
 @pytest.mark.parametrize("token", ["two\nlines", "☃☃☃☃☃☃☃☃", "bell\x07bell\x07"])
 def test_a_token_that_cannot_be_sent_is_told_as_such(token: str, served: Served, tmp_path: Path) -> None:
     place = tmp_path / "kubeconfig"

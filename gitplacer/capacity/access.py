@@ -70,7 +70,8 @@ class Reply:
 @dataclass
 class Access:
     """
-    A cluster's API. `pool` is a urllib3 pool manager, `headers` gives those of a request, the token among them. `sleep` and `clock`
+    A cluster's API. `pool` is a urllib3 pool manager, `headers` gives those of a request, the token among them; one that is there several times
+    is a HTTPHeaderDict's. `sleep` and `clock`
     (seconds, monotonic) are given, so that tests wait for nothing.
     """
 
@@ -142,10 +143,11 @@ class Access:
 
         url = self.host + path + (f"?{urlencode(query)}" if query else "")
         until = self.clock() + WITHIN
+        sent = urllib3.HTTPHeaderDict({"Accept": accept, "User-Agent": "gitplacer"})
         try:
+            sent.extend(self.headers())
             response = self.pool.request(
-                "GET", url, headers={"Accept": accept, "User-Agent": "gitplacer", **self.headers()},
-                preload_content=False, redirect=False, retries=False,
+                "GET", url, headers=sent, preload_content=False, redirect=False, retries=False,
                 timeout=urllib3.Timeout(connect=CONNECT, read=SILENCE),
             )  # fmt: skip
             self.met = True

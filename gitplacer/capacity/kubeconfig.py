@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import ValidationError
 
@@ -189,7 +189,7 @@ def access_to(found: Kubeconfig, name: str, *, insecure: bool = False) -> Access
         try:
             config.load_kube_config(found.named, context=name, client_configuration=configuration, persist_config=False)
             if not said_by_client:
-                return _access(client, configuration, unusable)
+                return _access(client, configuration, unusable, _acting_as(found.entry("user", context.get("user"))))
         except Exception as error:  # whatever the client stumbles over: providers, proxies, certificates
             said_by_client.append(f"{error}" or type(error).__name__)
     raise unusable(said_by_client[0])
@@ -238,7 +238,23 @@ def _client() -> tuple[Any, Any]:
     return client, config
 
 
-def _access(client: Any, configuration: Any, unusable: Callable[[str], ClusterError]) -> Access:
+def _acting_as(user: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The headers by which a user of a kubeconfig acts as another, which the client leaves out. Raises ValueError."""
+    named = [("Impersonate-User", user.get("as")), ("Impersonate-Uid", user.get("as-uid"))]
+    named += [("Impersonate-Group", group) for group in user.get("as-groups") or ()]
+    for key, values in (user.get("as-user-extra") or {}).items():
+        named += [(f"Impersonate-Extra-{quote(key, safe='').lower()}", value) for value in values]
+    told = [(name, value) for name, value in named if value not in (None, "")]
+    if any(not isinstance(value, str) or not _SENDABLE.fullmatch(value) for _, value in told):
+        raise ValueError("whom it acts as is no name")
+    if told and told[0][0] != "Impersonate-User":
+        raise ValueError("it acts as somebody without `as`")
+    return told
+
+
+def _access(
+    client: Any, configuration: Any, unusable: Callable[[str], ClusterError], acting_as: Iterable[tuple[str, str]] = ()
+) -> Access:
     configuration.retries = False
     if not configuration.verify_ssl:  # which somebody asked for on the command line
         import urllib3
@@ -248,7 +264,7 @@ def _access(client: Any, configuration: Any, unusable: Callable[[str], ClusterEr
     for value in configuration.api_key.values():  # before a program that gave it can repeat it
         hide(str(value).rpartition(" ")[2].strip(), f"first token for {configuration.host}")
 
-    def headers() -> dict[str, str]:
+    def headers() -> Mapping[str, str]:
         """Those that prove who we are; a token that is about to expire is fetched anew."""
         with _said() as said_by_client:
             try:
@@ -263,7 +279,14 @@ def _access(client: Any, configuration: Any, unusable: Callable[[str], ClusterEr
             hide(value.rpartition(" ")[2], f"{name} for {configuration.host}")
             if not _SENDABLE.fullmatch(value):
                 raise unusable("its token or password holds characters that cannot be sent")
-        return found
+        if not acting_as:
+            return found
+        import urllib3
+
+        sent = urllib3.HTTPHeaderDict(found)
+        for name, value in acting_as:
+            sent.add(name, value)
+        return sent
 
     return Access(configuration.host.rstrip("/"), pool, headers)
 
