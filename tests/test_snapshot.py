@@ -248,6 +248,15 @@ def test_a_kind_is_found_in_whatever_version_has_it(
         look(access, placed([(group, kind, "ray", "x", "ray/x")]))
 
 
+@pytest.mark.parametrize(
+    ("status", "version"), [(403, "v1"), (404, "v1alpha1")], ids=["may not be known", "is gone already"]
+)
+def test_what_a_version_has_need_not_be_known(status: int, version: str, access: Access, server: ApiServer) -> None:
+    server.troubles = [Trouble("/apis/ray.io/v1", status, times=9)]
+    assert [group.name for group in look(access, placed()).groups] == ["ray/chat", "ray/training", "ray/web"]
+    assert f"/apis/ray.io/{version}/rayjobs" in {asked.path for asked in server.asked}
+
+
 def test_what_is_no_list_of_api_groups_says_nothing_of_what_is_served(access: Access, server: ApiServer) -> None:
     """All that is placed there would look gone."""
     server.troubles = [Trouble("/apis", 200, body={"error": "log in"}, times=9)]

@@ -184,8 +184,18 @@ def _served(look: Look, resource: Resource, groups: Mapping[str, Any]) -> Resour
         return resource
     found = equipment.versions(groups, resource.group)
     if len(found) > 1:  # kinds of one group need not be in the same versions, and one that is not seen would look gone
-        found = tuple(version for version in found if resource.kind in look.kinds(resource.group, version))
+        found = tuple(version for version in found if _may_have(look, resource, version))
     return replace(resource, version=found[0]) if found else None
+
+
+def _may_have(look: Look, resource: Resource, version: str) -> bool:
+    """Whether a version of its group has a resource, as far as anybody may know."""
+    try:
+        return resource.kind in look.kinds(resource.group, version)
+    except ClusterError as error:
+        if error.status not in (403, 404):
+            raise
+        return error.status == 403
 
 
 def _discovered(look: Look, groups: Mapping[str, Any], group: str, kind: str) -> Resource | None:
