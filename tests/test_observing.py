@@ -245,6 +245,18 @@ def test_a_configuration_file_counts_instead_of_flags() -> None:
     assert kuberay.with_config(found, "a: [") == found
 
 
+@pytest.mark.parametrize("name", ["../secrets/y", "..", "a/b", "a?b", "A", "%2e%2e", ""])
+def test_a_configuration_that_no_config_map_can_hold_is_not_looked_for(name: str) -> None:
+    """Whoever may make a Deployment would have us read anything of the API, with our rights."""
+    deployment = operator(
+        args=["--config=/etc/kuberay/config.yaml"],
+        volumeMounts=[{"name": "config", "mountPath": "/etc/kuberay"}],
+        volumes=[{"name": "config", "configMap": {"name": name}}],
+    )
+    found = kuberay.operator_of(deployment)
+    assert found is not None and found.config is None
+
+
 # -- what autoscalers say -----------------------------------------------------------------------------------------
 
 TEXT = """Cluster-autoscaler status at 2026-01-02 03:04:05.1 +0000 UTC:

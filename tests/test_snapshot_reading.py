@@ -169,6 +169,16 @@ def test_what_is_no_api_server_is_called_that(access: Access, server: ApiServer)
     assert "address of a Kubernetes API server" in raised.value.hint
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/namespaces/a/configmaps/../secrets/b", "/api/./v1", "/api//v1", "/api?a=b", "/api/..", "api", "/a%2e/b"],
+)
+def test_what_is_no_path_of_the_api_is_not_asked_for(path: str, access: Access, server: ApiServer) -> None:
+    with pytest.raises(ClusterError, match="is no path of the API"):
+        access.get(path)
+    assert server.asked == []
+
+
 @pytest.mark.parametrize(("text", "is_text"), [(r"\ud83d\ude42", True), (r"\ud83d", False), (r"\uDe42 x", False)])
 def test_half_a_character_is_no_json(text: str, is_text: bool, access: Access, server: ApiServer) -> None:
     raw = b'{"kind": "' + text.encode() + b'"}'

@@ -39,6 +39,7 @@ CONNECT, SILENCE = 10.0, 30.0
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 """Names, labels and owners of objects without what is in them."""
 
+_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._:-]+)+")
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
 
@@ -141,6 +142,8 @@ class Access:
     def _ask(self, path: str, query: Mapping[str, str], accept: str) -> Reply:
         import urllib3
 
+        if not _PATH.fullmatch(path):  # the names in it are of objects, and `..` would lead to others
+            raise ClusterError(f"{printable(path)} is no path of the API")
         url = self.host + path + (f"?{urlencode(query)}" if query else "")
         until = self.clock() + WITHIN
         sent = urllib3.HTTPHeaderDict({"Accept": accept, "User-Agent": "gitplacer"})

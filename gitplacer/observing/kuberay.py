@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from gitplacer.documents import Cursor, parse
 from gitplacer.kinds.profile import GangScheduler, KubeRay, Sidecar
+from gitplacer.model.labels import is_subdomain
 from gitplacer.scheduler.reading import cursor_of
 
 _IMAGE = re.compile(r"(?:^|/)(?:kuberay/operator|kuberay-operator|operator)(?::(?P<tag>[^@]+))?(?:@.+)?$")
@@ -109,12 +110,15 @@ def _switch(text: str | None) -> bool | None:
 
 
 def _mounted(spec: Cursor, container: Cursor, path: str) -> tuple[str, str] | None:
-    """The ConfigMap and its key that a container has at a path."""
+    """
+    The ConfigMap and its key that a container has at a path. Kubernetes takes any text for the name of one, and who writes a Deployment must not
+    choose what else of the API we read: what no ConfigMap can be called is none.
+    """
     folder, _, file = path.rpartition("/")
     volumes = {item.text("name"): item.mapping("configMap") for item in spec.items("volumes")}
     for mount in container.items("volumeMounts"):
         volume = volumes.get(mount.text("name"))
-        if volume is None or not volume.text("name"):
+        if volume is None or not is_subdomain(volume.text("name")):
             continue
         if mount.text("mountPath").rstrip("/") == folder:
             return volume.text("name"), file
