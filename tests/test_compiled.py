@@ -15,7 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.model.labels import Requirement, Taint
-from gitplacer.model.podrules import HostPort, PodTerm, Selector
+from gitplacer.model.podrules import HostPort, PodTerm, Selector, SpreadConstraint
 from gitplacer.model.resources import Resources
 from gitplacer.placement import foresight
 from gitplacer.scheduler import answer
@@ -44,8 +44,18 @@ terms = st.builds(
 )
 
 
+spreads = st.builds(
+    SpreadConstraint,
+    topology_key=st.sampled_from(["host", "zone", "nowhere"]),
+    selector=st.sampled_from([Selector((Requirement("app", "In", (app,)),)) for app in "ab"]),
+    max_skew=st.integers(1, 2),
+    hard=st.just(True),
+    min_domains=st.sampled_from([1, 1, 3]),
+)
+
+
 @st.composite
-def pods(draw: st.DrawFn, number: int, *, repel: bool) -> Pod:
+def pods(draw: st.DrawFn, number: int, *, looks: bool) -> Pod:
     asked = draw(amounts) if draw(st.integers(0, 9)) else {}
     ports = (HostPort("0.0.0.0", "TCP", draw(st.integers(8080, 8081))),) if draw(st.integers(0, 4)) == 0 else ()
     return Pod(
@@ -55,8 +65,11 @@ def pods(draw: st.DrawFn, number: int, *, repel: bool) -> Pod:
         scored_memory=asked.get("memory", 200 * 2**20),
         node_selector=(("zone", "a"),) if draw(st.integers(0, 4)) == 0 else (),
         ports=ports,
-        labels=(("app", draw(st.sampled_from("abc"))),) if repel else (),
-        pod_anti_affinity=tuple(draw(st.lists(terms, max_size=2))) if repel else (),
+        labels=(("app", draw(st.sampled_from("abc"))),) if looks else (),
+        pod_anti_affinity=tuple(draw(st.lists(terms, max_size=2))) if looks else (),
+        pod_affinity=tuple(draw(st.lists(terms, max_size=1))) if looks else (),
+        preferred_pods=tuple(draw(st.lists(st.tuples(st.integers(-100, 100), terms), max_size=2))) if looks else (),
+        spread=tuple(draw(st.lists(spreads, max_size=1))) if looks else (),
     )
 
 
@@ -78,19 +91,20 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
 
 @st.composite
 def boards(draw: st.DrawFn) -> Board:
-    """Few nodes, or some copied until there are more than a hundred; classes of pods, each with some copies, which keep others away or do not."""
+    """Few nodes, some of them alike, or so many copies that there are more than a hundred; classes of pods, each with some copies, which look at others or do not."""
     different = [draw(nodes(number)) for number in range(draw(st.integers(1, 6)))]
-    if draw(st.integers(0, 3)) == 0:
-        many = draw(st.integers(98, 230))
+    large = draw(st.integers(0, 3)) == 0
+    if large or draw(st.booleans()):
+        many = draw(st.integers(98, 230) if large else st.integers(2, 8))
         different = [_named(different[i % len(different)], f"node-{i:03}") for i in range(many)]
-    repel = draw(st.booleans())
+    looks = draw(st.booleans())
     running = [
-        replace(draw(pods(90 + number, repel=True)), node_name=draw(st.sampled_from(different)).name)
-        for number in range(draw(st.integers(0, 3)) if repel else 0)
+        replace(draw(pods(90 + number, looks=True)), node_name=draw(st.sampled_from(different)).name)
+        for number in range(draw(st.integers(0, 3)) if looks else 0)
     ]
     gang = [
         _named(pod, f"{pod.name}-{copy}")
-        for pod in [draw(pods(number, repel=repel)) for number in range(draw(st.integers(1, 5)))]
+        for pod in [draw(pods(number, looks=looks)) for number in range(draw(st.integers(1, 5)))]
         for copy in range(draw(st.integers(1, 6)))
     ]
     return Board(Site(ClusterObjects(tuple(different), tuple(running), {})), gang)
@@ -117,17 +131,54 @@ def test_a_compiled_run_is_the_plain_one(board: Board, profile: Profile, whole: 
     may_wait = frozenset(data.draw(st.sets(st.sampled_from(range(len(board.classes))))))
     plain = simulate(board, order, profile, whole=whole, may_wait=may_wait)
     event(f"left: {bool(plain.left)}, by luck: {plain.by_luck}, large: {len(board.nodes) >= 100}")
-    event(f"some keep others away: {not all(board.static)}")
+    event(f"some look at others: {not board.loads_are_all}")
     machine = compiled.Machine(board)
     for other in data.draw(st.lists(profiles, max_size=2)):  # what was found out in one run is used in the next
         machine.run(data.draw(st.permutations(board.class_of)), other)
     assert machine.run(order, profile, whole=whole, may_wait=may_wait) == plain
 
 
+def near(weight: int, app: str) -> tuple[int, PodTerm]:
+    return weight, PodTerm("host", Selector((Requirement("app", "In", (app,)),)), ("default",))
+
+
+def node(name: str, used: int) -> Node:
+    """A node of which a tenth, or so many of them, is used."""
+    return Node(
+        name=name,
+        labels=(("host", name),),
+        allocatable=Resources({"cpu": 10_000, "memory": 10 * GI, "pods": 9}),
+        used=Resources({"cpu": used * 1000, "memory": used * GI}),
+    )
+
+
+def test_what_preferred_terms_are_worth_has_its_weight() -> None:
+    """Of resources `empty` is worth 190 and `liked` 110, of what is near 40 and 100: only if that counts twice is `liked` the best."""
+    there = (node("empty", 0), node("liked", 8), node("full", 9))
+    running = [Pod(name=app, labels=(("app", app),), node_name=on) for app, on in (("x", "empty"), ("y", "liked"))]
+    asks = Resources({"cpu": 1000, "memory": GI})
+    pod = Pod(
+        name="p", requests=asks, scored_cpu=1000, scored_memory=GI, preferred_pods=(near(40, "x"), near(100, "y"))
+    )
+    board = Board(Site(ClusterObjects(there, tuple(running), {})), [pod])
+    compiled = importlib.import_module("gitplacer.scheduler.compiled")
+    assert compiled.Machine(board).run([0], Profile()) == simulate(board, [0], Profile())
+    assert compiled.Machine(board).run([0], Profile()).bound == ((0, 1),)
+
+
+def test_nodes_of_one_load_are_not_alike_to_pods_that_look_at_others() -> None:
+    alone = Pod(name="p", labels=(("app", "x"),), pod_anti_affinity=(near(1, "x")[1],))
+    board = Board(Site(ClusterObjects((node("a", 0), node("b", 0)), (), {})), [alone])
+    compiled = importlib.import_module("gitplacer.scheduler.compiled")
+    assert compiled.Machine(board).run([0], Profile()) == simulate(board, [0], Profile())
+    assert compiled.Machine(board).run([0], Profile()).by_luck
+
+
 @pytest.mark.parametrize(
     ("what", "node", "pod"),
     [
         ("a soft taint", {"taints": (Taint("rather-not", "", "PreferNoSchedule"),)}, {}),
+        ("pods that are rather spread", {}, {"spread": (SpreadConstraint("host", 1, Selector(()), hard=False),)}),
         ("amounts that a float would round", {"allocatable": Resources({"cpu": 4000, "memory": 2**53, "pods": 9})}, {}),
         ("pods that ask for more than a float holds", {}, {"requests": Resources({"memory": 2**60})}),
     ],

@@ -1,6 +1,6 @@
 """
-Runs of the scheduler in machine code: what `simulation.simulate` says, for boards on which a node is its load and nothing else, but for pods that keep
-others away by required anti-affinity.
+Runs of the scheduler in machine code: what `simulation.simulate` says, for boards on which a node is its load and the pods
+that are counted near it.
 
 Thousands of runs are played for gangs that crowd a cluster, and nearly all of a run is arithmetic on a few integers for each node. Numba
 (`gitplacer[fast]`) compiles it; where it is not installed, or where little is played, the plain version does the same. The two are
@@ -13,15 +13,15 @@ nodes as they are at the beginning are kept for the next run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
 from gitplacer.scheduler.board import DEVICE_WEIGHT, RESOURCE_SCORES, Board
+from gitplacer.scheduler.compiledneighbours import allowed, count_pod, near_of, prefer
 from gitplacer.scheduler.machinecode import compiled
-from gitplacer.scheduler.simulation import ALL_NODES, Profile, Run, Ties, looked_at
+from gitplacer.scheduler.simulation import ALL_NODES, POD_AFFINITY, Profile, Run, Ties, looked_at
 from gitplacer.scheduler.site import EXACT
 
 _TIES: tuple[Ties, ...] = ("first", "last", "drawn", "harm")
@@ -49,7 +49,8 @@ class Machine:
         self._devices = np.array(["/" in name for name in board.columns])
         self._looked_at = looked_at(len(board.nodes))
         self._alike = board.loads_are_all
-        self._apart = _Apart.of(board)
+        self._near = near_of(board)
+        self._orderless = board.orderless
         self._room = np.full(self._admits.shape, _UNKNOWN, dtype=np.int64)
         self._worth = np.full((len(RESOURCE_SCORES), *self._admits.shape), _UNKNOWN, dtype=np.int64)
         """What was found out of nodes with nothing bound, by each score: most runs ask it again."""
@@ -57,9 +58,9 @@ class Machine:
     @staticmethod
     def made_for(board: Board) -> bool:
         """
-        Whether filters and scores see nothing of a node but its load and pods that keep others away, in numbers that floats hold as they are.
+        Whether filters and scores see nothing of a node but its load and pods that are counted near it, in numbers that floats hold as they are.
         """
-        if not (board.only_repels and len(board.nodes)):
+        if not (board.only_counts and len(board.nodes)):
             return False
         of_nodes = board.site.small_amounts
         if of_nodes is None:
@@ -79,53 +80,18 @@ class Machine:
         classes = np.array(order, dtype=np.int64)
         waits = np.zeros(len(self._asks), dtype=np.bool_)
         waits[list(may_wait)] = True
-        went = np.full(len(order), _UNKNOWN, dtype=np.int64)
         score = RESOURCE_SCORES.index(profile.score)
-        end, by_luck = _run(
+        pods, nodes, left, by_luck = _run(
             self._start, self._free.copy(), self._offered, self._amounts.copy(), self._admits, self._asks, self._adds,
-            self._clash, self._devices, classes, waits, whole, self._looked_at,
-            score, _TIES.index(profile.ties), profile.seed, went, self._room, self._worth[score], self._alike,
-            self._apart.counts.copy(), *self._apart.rest,
+            self._clash, self._devices, classes, waits, whole and self._orderless, self._looked_at,
+            score, _TIES.index(profile.ties), profile.seed, self._room, self._worth[score], self._alike,
+            self._near._replace(counts=self._near.counts.copy()),
         )  # fmt: skip
-        nodes = went[:end].tolist()
-        bound = tuple((k, node) for k, node in zip(order, nodes, strict=False) if node >= 0)
-        if end < len(order):
-            return Run(bound, (order[end],), by_luck)
-        left = (k for k, node in zip(order, nodes, strict=True) if node < 0 and k not in may_wait)
-        return Run(bound, tuple(left), by_luck)
+        bound = tuple((order[i], node) for i, node in zip(pods.tolist(), nodes.tolist(), strict=True))
+        return Run(bound, tuple(order[i] for i in left.tolist() if order[i] not in may_wait), by_luck)
 
 
-class _Apart(NamedTuple):
-    """
-    Who keeps whom away: pods are counted by domain, by several counters (`Board.counters`). Each has a row: the domain of each node, -1 where the node is in
-    none; and how many there are in each before any pod is bound. Of each class the counters that have to be at 0 where a pod of it may go, and those
-    to which it adds one, each a stretch of one array.
-    """
-
-    counts: Array
-    rest: tuple[Array, Array, Array, Array, Array]
-
-    @staticmethod
-    def of(board: Board) -> _Apart:
-        asked = sorted({i for rules in board.rules for i in rules.anti})
-        row = {i: number for number, i in enumerate(asked)}
-        domains = np.full((len(asked), len(board.nodes)), -1, dtype=np.int64)
-        counts = np.zeros((len(asked), max((len(board.counters[i].base) for i in asked), default=0)), dtype=np.int64)
-        for i, number in row.items():
-            counter = board.counters[i]
-            domains[number] = counter.of
-            counts[number, : len(counter.base)] = counter.base
-        minds = [[row[i] for i in rules.anti] for rules in board.rules]
-        adds = [[row[i] for i, _ in of_class if i in row] for of_class in board.adds]
-        return _Apart(counts, (domains, *_stretches(minds), *_stretches(adds)))
-
-
-def _stretches(rows: Sequence[Sequence[int]]) -> tuple[Array, Array]:
-    """Some rows one behind the other, and where each begins, and the last one ends."""
-    return _ints([each for row in rows for each in row]), _ints([0, *accumulate(map(len, rows))])
-
-
-def _ints(rows: Sequence[Sequence[int]] | Sequence[int]) -> Array:
+def _ints(rows: Sequence[Sequence[int]]) -> Array:
     return np.array(rows, dtype=np.int64)
 
 
@@ -136,13 +102,14 @@ _compiled = numba.njit
 
 @compiled
 def _run(
-    start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, whole, looked_at, score, ties, seed, went,
-    first_room, first_worth, alike, counts, domains, minds, minds_from, counted, counted_from,
+    start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, final, looked_at, score, ties, seed,
+    first_room, first_worth, alike, near,
 ):  # fmt: skip
     """
-    Bind pods in order; `went` gets the node of each, UNKNOWN where there is none. Returns at which pod it ended, and whether luck
-    decided; `free`, `amounts` and `counts` are written to. `first_room` and `first_worth` are what is known of nodes with nothing bound, by
-    this score; more is added. `alike`: nodes of one load are; `counts` and what follows is as in `_Apart`.
+    Bind pods in order, and those that find no node again after the others, as long as any does; if it is `final` that one finds none, the run ends there, unless it
+    may wait. Returns which pods were bound, in turn, and to which nodes, those that were left out, and whether luck decided; `free`,
+    `amounts` and the counts of `near` are written to. `first_room` and `first_worth` are what is known of nodes with nothing bound, by this score; more is added.
+    `alike`: nodes of one load are.
     """
     nodes, classes = len(start), len(asks)
     on = np.zeros((nodes, classes), dtype=np.int64)
@@ -152,69 +119,80 @@ def _run(
     for k in order:
         remaining[k] += 1
     feasible = np.empty(nodes, dtype=np.int64)
+    lets, liked = np.ones(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.int64)
     drawn, begin = seed * 2654435761 % 2**32, 0
     if nodes > ALL_NODES and seed:
         drawn = _next(drawn)
         begin = _share(drawn, nodes)
     by_luck = nodes >= ALL_NODES
-    for i in range(len(order)):
-        k = order[i]
-        minded, count = minds[minds_from[k] : minds_from[k + 1]], 0
-        for n in range(nodes):
-            if room[k, n] == _UNKNOWN:
-                room[k, n] = _room(n, k, -1, free, admits, asks, clash, on)
-                if not touched[n]:
-                    first_room[k, n] = room[k, n]
-            if room[k, n] > 0 and not _kept_away(n, counts, domains, minded):
-                feasible[count] = n
-                count += 1
-        if count == 0:
-            if whole and not waits[k]:
-                return i, by_luck
-            continue
-        if count > looked_at:
-            begin = _window(feasible, count, looked_at, begin)
-            begin = begin % nodes
-            count = looked_at
-        highest = _UNKNOWN
-        for f in range(count):
-            n = feasible[f]
-            if worth[k, n] == _UNKNOWN:
-                worth[k, n] = _worth(n, k, score, free, offered, amounts, asks, adds, devices)
-                if not touched[n]:
-                    first_worth[k, n] = worth[k, n]
-            highest = max(highest, worth[k, n])
-        best = 0
-        for f in range(count):  # those of the highest score, at the beginning of `feasible`
-            if worth[k, feasible[f]] == highest:
-                feasible[best] = feasible[f]
-                best += 1
-        chosen = 0
-        if best > 1:
-            if not by_luck:
-                by_luck = not alike or _differ(feasible, best, start, on)
-            if ties == 1:
-                chosen = best - 1
-            elif ties == 2:
-                drawn = _next(drawn)
-                chosen = _share(drawn, best)
-            elif ties == 3:
-                chosen = _most_harmful(feasible, best, k, remaining, room, start, free, admits, asks, clash, on)
-        n = feasible[chosen]
-        for c in range(asks.shape[1]):
-            free[n, c] -= asks[k, c]
-        for a in range(4):
-            amounts[n, 2 + a] += adds[k, a]
-        for c in counted[counted_from[k] : counted_from[k + 1]]:
-            if domains[c, n] >= 0:
-                counts[c, domains[c, n]] += 1
-        on[n, k] += 1
-        touched[n] = True
-        remaining[k] -= 1
-        room[:, n] = _UNKNOWN
-        worth[:, n] = _UNKNOWN
-        went[i] = n
-    return len(order), by_luck
+    pods, went = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
+    pending, bound = np.arange(len(order)), 0
+    while len(pending):
+        waiting = 0
+        for i in pending:
+            k = order[i]
+            allowed(k, near, lets)
+            count = 0
+            for n in range(nodes):
+                if room[k, n] == _UNKNOWN:
+                    room[k, n] = _room(n, k, -1, free, admits, asks, clash, on)
+                    if not touched[n]:
+                        first_room[k, n] = room[k, n]
+                if room[k, n] > 0 and lets[n]:
+                    feasible[count] = n
+                    count += 1
+            if count == 0:
+                if not final:
+                    pending[waiting] = i
+                    waiting += 1
+                elif not waits[k]:
+                    return pods[:bound], went[:bound], np.array([i]), by_luck
+                continue
+            if count > looked_at:
+                begin = _window(feasible, count, looked_at, begin) % nodes
+                count = looked_at
+            prefer(k, near, feasible, count, liked)
+            highest = _UNKNOWN
+            for f in range(count):
+                n = feasible[f]
+                if worth[k, n] == _UNKNOWN:
+                    worth[k, n] = _worth(n, k, score, free, offered, amounts, asks, adds, devices)
+                    if not touched[n]:
+                        first_worth[k, n] = worth[k, n]
+                highest = max(highest, worth[k, n] + POD_AFFINITY * liked[f])
+            best = 0
+            for f in range(count):  # those of the highest score, at the beginning of `feasible`
+                if worth[k, feasible[f]] + POD_AFFINITY * liked[f] == highest:
+                    feasible[best] = feasible[f]
+                    best += 1
+            chosen = 0
+            if best > 1:
+                if not by_luck:
+                    by_luck = not alike or _differ(feasible, best, start, on)
+                if ties == 1:
+                    chosen = best - 1
+                elif ties == 2:
+                    drawn = _next(drawn)
+                    chosen = _share(drawn, best)
+                elif ties == 3:
+                    chosen = _most_harmful(feasible, best, k, remaining, room, start, free, admits, asks, clash, on)
+            n = feasible[chosen]
+            for c in range(asks.shape[1]):
+                free[n, c] -= asks[k, c]
+            for a in range(4):
+                amounts[n, 2 + a] += adds[k, a]
+            count_pod(k, n, near)
+            on[n, k] += 1
+            touched[n] = True
+            remaining[k] -= 1
+            room[:, n] = _UNKNOWN
+            worth[:, n] = _UNKNOWN
+            pods[bound], went[bound] = i, n
+            bound += 1
+        if waiting == len(pending):
+            break
+        pending = pending[:waiting].copy()
+    return pods[:bound], went[:bound], pending, by_luck
 
 
 @_compiled
@@ -225,15 +203,6 @@ def _next(drawn):
 @_compiled
 def _share(drawn, below):
     return (drawn >> 8) * below >> 24
-
-
-@_compiled
-def _kept_away(n, counts, domains, minded):
-    """Whether one of some counters has counted a pod in the domain of a node."""
-    for c in minded:  # noqa: SIM110 - `any` of a generator cannot be compiled
-        if domains[c, n] >= 0 and counts[c, domains[c, n]] > 0:
-            return True
-    return False
 
 
 @_compiled
