@@ -562,7 +562,7 @@ def test_hosts_of_a_slice_share_the_domain_that_the_option_names(
 
 def test_what_is_to_be_noted_is_printed_and_in_the_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p.json").write_text(json.dumps(a_pod("p", "x", schedulingGates=[{"name": "wait"}])), "utf-8")
-    (tmp_path / "dump.json").write_text(json.dumps({"items": [A]}), "utf-8")
+    (tmp_path / "dump.json").write_text(json.dumps({"items": [A, a_pod("there", nodeName="a")]}), "utf-8")
     args = ("fit", tmp_path / "p.json", "--from", tmp_path / "dump.json")
     out = run(capfd, *args).out
     assert "note: p: pod has scheduling gates" in out
@@ -592,7 +592,7 @@ def test_what_narrows_where_pods_may_run_and_is_not_looked_at_is_told(
     (tmp_path / "p.json").write_text(json.dumps(pods), "utf-8")
     node = machine("x")
     node["status"]["allocatable"]["deviceclass.resource.kubernetes.io/gpu.example.com"] = "1"
-    (tmp_path / "dump.json").write_text(json.dumps({"items": [node]}), "utf-8")
+    (tmp_path / "dump.json").write_text(json.dumps({"items": [node, a_pod("there", nodeName="x")]}), "utf-8")
     args = ("fit", tmp_path / "claims.json", tmp_path / "p.json", "--from", tmp_path / "dump.json", "--format", "json")
     ran = run(capfd, *args)
     found = json.loads(ran.out)
