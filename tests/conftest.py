@@ -22,6 +22,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: a fifth of the time of many tests is waiting for git, servers and the disk."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first, so that no process is left alone with one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
