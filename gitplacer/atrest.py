@@ -19,7 +19,7 @@ from gitplacer.hydrate import Hydration, told_apart
 from gitplacer.inputs import Inputs
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action, Decision, as_kept
-from gitplacer.policies.selection import selects
+from gitplacer.policies.overriding import Overrides
 from gitplacer.render import Renderer
 from gitplacer.rewriting import Place, Rewritable
 from gitplacer.source.consent import bound_to_plans
@@ -52,6 +52,7 @@ class _Reader:
         self._bound = bound_to_plans(source.own.approvals, self._snapshot.now)
         self._clusters = source.own.clusters
         self._overriding = any(cluster.spec.overrides for cluster in self._clusters.values())
+        self._overrides = Overrides(source.own.overrides, source.namespace_labels)
         self._units = Units(self._snapshot.deployment, source.own.fleet.spec.deployment.root)
         self._renderer = Renderer(source, self._snapshot.variants, self._snapshot.spans, source.tree, NoMemo())
 
@@ -86,12 +87,7 @@ class _Reader:
 
     def _is_plain(self, members: list[SourceObject]) -> bool:
         """Whether no override looks at a file on any cluster: a cluster's own do, where an object has the field."""
-        source = self._snapshot.source
-        return not self._overriding and not any(
-            selects(policy.spec.select, member, source.namespace_labels)
-            for policy in source.own.overrides
-            for member in members
-        )
+        return not self._overriding and not any(map(self._overrides.of, members))
 
     def _place(self, cluster: str, file: str, members: list[SourceObject]) -> Place:
         there = self._clusters[cluster]

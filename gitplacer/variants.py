@@ -66,15 +66,13 @@ class Overridden:
 
     def by(self, member: SourceObject, cluster: Cluster) -> Overriding:
         """What overrides an object on a cluster."""
-        policies = self.policies.on(cluster)
-        if not policies and not cluster.spec.overrides:
+        if not self.policies.on(cluster) and not cluster.spec.overrides:
             return ()
         key = (id(member), cluster.name)
         if key not in self._by:
             found = [
                 (f"OverridePolicy/{policy.name}", tuple(map(_edit, policy.spec.overrides)))
-                for policy in policies
-                if policy.name in self.policies.of(member)
+                for policy in self.policies.about(member, cluster)
             ]
             own = tuple(_edit(o) for o in cluster.spec.overrides if self.is_about(member, o))
             self._by[key] = (*found, *([(f"Cluster/{cluster.name}", own)] if own else ()))

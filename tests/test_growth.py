@@ -192,6 +192,19 @@ def test_as_many_selectors_as_apps_do_not_take_the_square_of_them(selector: str,
     assert _grouping_bends(lambda number: _one_namespace(number, _APP, beside, by=by)) == []
 
 
+@pytest.mark.parametrize(
+    "select", ["labelSelector: {matchLabels: {app: app-NUMBER}}", "names: [app-NUMBER]", "paths: [workloads/all/app-NUMBER.yaml]"]
+)  # fmt: skip
+def test_as_many_policies_as_apps_do_not_take_the_square_of_them(select: str) -> None:
+    def each_by_its_own(number: int) -> Story:
+        story = _one_namespace(number, _APP.replace("pair: PAIR", "app: app-NUMBER"))
+        for at in range(number):
+            story.source |= policy(f"p-{at}", f"select: {{{select.replace('NUMBER', str(at))}}}\nprecedence: 1")
+        return story
+
+    assert _grouping_bends(each_by_its_own) == []
+
+
 @pytest.mark.usefixtures("less_is_shared")
 def test_what_apps_need_through_one_object_does_not_take_the_square_of_them() -> None:
     def by_a_gateway(number: int) -> Story:

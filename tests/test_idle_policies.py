@@ -35,7 +35,7 @@ _PATHS = ["a.y", "a/b.y", "a/a/b.y", "b/a.y"]
 _PATH_GLOBS = ["**", "a/**", "*", "*/*", "a/*", "**/b.y", "a/**/b.y", "?.y", "{x}/*", "a.y", "a/b.y"]
 _VALUES = ["x", "y", "z"]
 
-_LABELS = st.dictionaries(st.sampled_from(["k", "l"]), st.sampled_from(_VALUES), max_size=2)
+LABELS = st.dictionaries(st.sampled_from(["k", "l"]), st.sampled_from(_VALUES), max_size=2)
 _MORE = st.one_of(
     st.builds(LabelRequirement, key=st.sampled_from(["k", "l"]), operator=st.sampled_from(["Exists", "DoesNotExist"])),
     st.builds(
@@ -50,7 +50,7 @@ _NAMED = st.builds(
 
 
 def _selectors(more: st.SearchStrategy[LabelRequirement]) -> st.SearchStrategy[LabelSelector]:
-    return st.builds(LabelSelector, match_labels=_LABELS, match_expressions=st.lists(more, max_size=2).map(tuple))
+    return st.builds(LabelSelector, match_labels=LABELS, match_expressions=st.lists(more, max_size=2).map(tuple))
 
 
 def _lists(of: list[str]) -> st.SearchStrategy[tuple[str, ...] | None]:
@@ -97,7 +97,7 @@ def of_namespaces(labels: dict[str, str]):  # type: ignore[no-untyped-def]
     return lambda name: {**labels, NAME_KEY: name}
 
 
-@given(pairs(), _LABELS)
+@given(pairs(), LABELS)
 @settings(deadline=None, max_examples=150)
 def test_what_a_selection_implies_it_implies_for_every_object(
     pair: tuple[ObjectSelector, ObjectSelector], labels: dict[str, str]
@@ -110,7 +110,7 @@ def test_what_a_selection_implies_it_implies_for_every_object(
         assert [i for i in OBJECTS if selects(narrow, i, known)] == []
 
 
-@given(st.lists(st.tuples(pairs(), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=2), _LABELS)
+@given(st.lists(st.tuples(pairs(), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=2), LABELS)
 @settings(deadline=None, max_examples=60)
 def test_a_policy_that_is_called_shadowed_governs_nothing(
     made: list[tuple[tuple[ObjectSelector, ObjectSelector], int, int]], labels: dict[str, str]

@@ -40,10 +40,10 @@ def held(snapshot: Snapshot, group: Group, record: PlacementRecord | None) -> Fi
     if any(b.select is None or _selects_some(b.select, group, snapshot) for b in overrides):
         return Finding(code=Reason.BROKEN_POLICY, subject=", ".join(b.name for b in overrides if b.name))
     torn = [b for b in snapshot.source.own.broken_policies if b.kind == "PlacementPolicy"]
-    readable = {policy.name for policy in snapshot.source.own.policies}
     nameless = any(b.name is None for b in torn) or bool(snapshot.source.torn)
     by_record = record is not None and (
-        any(b.name == record.policy for b in torn) or (nameless and record.policy not in readable)
+        any(b.name == record.policy for b in torn)
+        or (nameless and all(policy.name != record.policy for policy in snapshot.source.own.policies))
     )
     unknown = not (record and record.clusters) and any(b.select is None for b in torn)
     if group.under_broken_policy or by_record or unknown:

@@ -1,17 +1,18 @@
 """
 Which OverridePolicies are about a cluster, and which about an object.
 
-There may be one for each object that differs somewhere, so they are looked up by the names that they give, and those alone are held against an object or a
-cluster which give its name, or none.
+There may be one for each object that differs somewhere, so those alone are held against a cluster which give its name, or none, and against an object
+which may select it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import OverridePolicy
 from gitplacer.policies.selection import NamespaceLabels, selects
+from gitplacer.policies.shortlist import Shortlist
 from gitplacer.source.manifests import SourceObject
 
 _WILDCARDS = frozenset("*?[")
@@ -44,24 +45,34 @@ class Overrides:
     def __init__(self, policies: Sequence[OverridePolicy], namespace_labels: NamespaceLabels) -> None:
         self._namespace_labels = namespace_labels
         self._by_cluster = _ByName(policies, lambda policy: policy.spec.clusters.names)
-        self._by_object = _ByName(policies, _plain_names)
-        self._on: dict[str, tuple[OverridePolicy, ...]] = {}
-        self._of: dict[int, frozenset[str]] = {}
+        self._by_object = Shortlist(((policy.spec.select, policy) for policy in policies), namespace_labels)
+        self._on: dict[str, Mapping[str, OverridePolicy]] = {}
+        self._selecting: dict[int, Mapping[str, OverridePolicy]] = {}
 
-    def on(self, cluster: Cluster) -> tuple[OverridePolicy, ...]:
+    def on(self, cluster: Cluster) -> Collection[OverridePolicy]:
         """Those that select a cluster."""
+        return self._known_on(cluster).values()
+
+    def of(self, item: SourceObject) -> Set[str]:
+        """The names of those that select an object, which has to be kept as long as this is."""
+        return self._known_of(item).keys()
+
+    def about(self, item: SourceObject, cluster: Cluster) -> Iterator[OverridePolicy]:
+        """Those that select both: as many are asked as the object has."""
+        there = self._known_on(cluster)
+        return (policy for name, policy in self._known_of(item).items() if name in there)
+
+    def _known_on(self, cluster: Cluster) -> Mapping[str, OverridePolicy]:
         if cluster.name not in self._on:
             labels, likely = cluster.labels(), self._by_cluster.may_mean(cluster.name)
-            self._on[cluster.name] = tuple(policy for policy in likely if policy.spec.clusters.unmet(labels) is None)
+            self._on[cluster.name] = {p.name: p for p in likely if p.spec.clusters.unmet(labels) is None}
         return self._on[cluster.name]
 
-    def of(self, item: SourceObject) -> frozenset[str]:
-        """The names of those that select an object, which has to be kept as long as this is."""
-        if id(item) not in self._of:
-            likely = self._by_object.may_mean(item.identity.name)
-            chosen = (p.name for p in likely if selects(p.spec.select, item, self._namespace_labels))
-            self._of[id(item)] = frozenset(chosen)
-        return self._of[id(item)]
+    def _known_of(self, item: SourceObject) -> Mapping[str, OverridePolicy]:
+        if id(item) not in self._selecting:
+            likely, labels = self._by_object.of(item), self._namespace_labels
+            self._selecting[id(item)] = {p.name: p for p in likely if selects(p.spec.select, item, labels)}
+        return self._selecting[id(item)]
 
 
 def names_objects(policy: OverridePolicy) -> bool:
