@@ -151,6 +151,11 @@ class Beginnings(Generic[_Value]):
             yield from self._by_beginning.get(text[:length], ())
 
 
+def is_plain(name: str) -> bool:
+    """Whether a shell pattern over plain names has no wildcard, so that it matches itself alone."""
+    return not any(sign in name for sign in "*?[")
+
+
 def name_matches_any(patterns: Iterable[str], name: str) -> bool:
     """Shell patterns over a plain name, such as a namespace or a kind."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,5 +1,5 @@
 """
-Which policy governs an object, and the group that it makes of those it governs.
+The group that a policy makes of the objects it governs, and the one policy of a group.
 """
 
 from __future__ import annotations
@@ -8,26 +8,9 @@ from collections.abc import Sequence
 
 from gitplacer.grouping.group import primary
 from gitplacer.kinds.policy import PlacementPolicy
-from gitplacer.policies.selection import Governed, governing
-from gitplacer.policies.shortlist import Shortlist
+from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem
 from gitplacer.source.manifests import SourceObject
-from gitplacer.source.reading import Source
-
-
-class Governing:
-    """The governing policy of each object, asked for once."""
-
-    def __init__(self, source: Source) -> None:
-        self._own, self._labels, self._tenancy = source.own, source.namespace_labels, source.tenancy
-        self._policies = Shortlist(((policy.spec.select, policy) for policy in source.own.policies), self._labels)
-        self._known: dict[int, Governed] = {}
-
-    def __call__(self, item: SourceObject) -> Governed:
-        if id(item) not in self._known:
-            found = governing(item, self._policies.of(item), self._own.broken_policies, self._labels, self._tenancy)
-            self._known[id(item)] = found
-        return self._known[id(item)]
 
 
 def key_of(item: SourceObject, governed: Governing) -> tuple[str, str, str] | None:

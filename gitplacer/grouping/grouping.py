@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from gitplacer.grouping.governed import Governing
 from gitplacer.grouping.group import Group
 from gitplacer.grouping.leftover import left_over, unmentioned, with_made_up_names
 from gitplacer.grouping.names import case_twins, sole
 from gitplacer.grouping.platform import platform_groups
 from gitplacer.grouping.workloads import Workloads
 from gitplacer.model.workload import Identity
+from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem
 from gitplacer.source.reading import Source
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from gitplacer.grouping.governed import Governing, key_of
+from gitplacer.grouping.governed import key_of
+from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.manifests import SourceObject

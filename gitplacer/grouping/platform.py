@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 from gitplacer import pathglob
-from gitplacer.grouping.governed import Governing, policy_of
+from gitplacer.grouping.governed import policy_of
 from gitplacer.grouping.group import NO_NAMESPACE, Group
 from gitplacer.grouping.names import name_problems
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.workload import Identity
+from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.manifests import PLATFORM, SourceObject
 from gitplacer.source.reading import Source

@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
-from gitplacer.grouping.governed import Governing, key_of, policy_of
+from gitplacer.grouping.governed import key_of, policy_of
 from gitplacer.grouping.group import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, Group, primary
 from gitplacer.grouping.masks import Joined, is_several
 from gitplacer.grouping.names import name_problems
 from gitplacer.links import Links, bits_of
+from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.sharing import beyond, most
 from gitplacer.source.manifests import WORKLOADS, SourceObject

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitplacer import pathglob
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector, ObjectSelector
 from gitplacer.policies.implication import never_selects
 
@@ -42,17 +43,13 @@ def ranked(selects: Sequence[ObjectSelector]) -> list[Ranked]:
 def may_share(one: ObjectSelector, other: ObjectSelector) -> bool:
     """Whether there may be an object that both select: no only where it is proved that there is none."""
     for mine, theirs in ((one.names, other.names), (one.kinds, other.kinds), (one.namespaces, other.namespaces)):
-        if mine and theirs and not any(_has_wildcard(name) for name in (*mine, *theirs)) and not {*mine} & {*theirs}:
+        if mine and theirs and all(map(pathglob.is_plain, (*mine, *theirs))) and not {*mine} & {*theirs}:
             return False
     both = ObjectSelector(
         label_selector=_joined(one.label_selector, other.label_selector),
         namespace_selector=_joined(one.namespace_selector, other.namespace_selector),
     )
     return not never_selects(both)
-
-
-def _has_wildcard(name: str) -> bool:
-    return any(sign in name for sign in "*?[")
 
 
 def _joined(one: LabelSelector, other: LabelSelector) -> LabelSelector:

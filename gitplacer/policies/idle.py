@@ -17,9 +17,9 @@ from gitplacer.kinds.nearlabels import near_label
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.selectors import ClusterSelector, ObjectSelector
 from gitplacer.plaintext import few
+from gitplacer.policies.governing import Governing
 from gitplacer.policies.implication import implies, never_selects
-from gitplacer.policies.selection import POLICY_ANNOTATION, governing, selects
-from gitplacer.policies.shortlist import Shortlist
+from gitplacer.policies.selection import POLICY_ANNOTATION, selects
 from gitplacer.problems import Problem, Severity, meant, nearest
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.files import Memo, read_documents
@@ -66,10 +66,9 @@ class _Texts:
 def _governed(source: Source) -> Mapping[str, Sequence[SourceObject]]:
     """The objects that each policy governs."""
     found: dict[str, list[SourceObject]] = {policy.name: [] for policy in source.own.policies}
-    own, labels = source.own, source.namespace_labels
-    policies = Shortlist(((policy.spec.select, policy) for policy in own.policies), labels)
+    governed = Governing(source)
     for item in source.objects:
-        governor = governing(item, policies.of(item), own.broken_policies, labels, source.tenancy).policy
+        governor = governed(item).policy
         if governor is not None:
             found[governor.name].append(item)
     return found

@@ -7,28 +7,25 @@ which may select it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
+from gitplacer import pathglob
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import OverridePolicy
 from gitplacer.policies.selection import NamespaceLabels, selects
 from gitplacer.policies.shortlist import Shortlist
 from gitplacer.source.manifests import SourceObject
 
-_WILDCARDS = frozenset("*?[")
 
+class _ByCluster:
+    """Policies by the names of clusters that they ask for, if any; each of them in its place."""
 
-class _ByName:
-    """Policies by the names that they ask for, if any; each of them in its place."""
-
-    def __init__(
-        self, policies: Sequence[OverridePolicy], names: Callable[[OverridePolicy], Iterable[str] | None]
-    ) -> None:
+    def __init__(self, policies: Sequence[OverridePolicy]) -> None:
         self._policies = policies
         self._named: dict[str, list[int]] = {}
         self._unnamed: list[int] = []
         for place, policy in enumerate(policies):
-            wanted = names(policy)
+            wanted = policy.spec.clusters.names
             if wanted is None:
                 self._unnamed.append(place)
             for name in dict.fromkeys(wanted or ()):
@@ -44,7 +41,7 @@ class Overrides:
 
     def __init__(self, policies: Sequence[OverridePolicy], namespace_labels: NamespaceLabels) -> None:
         self._namespace_labels = namespace_labels
-        self._by_cluster = _ByName(policies, lambda policy: policy.spec.clusters.names)
+        self._by_cluster = _ByCluster(policies)
         self._by_object = Shortlist(((policy.spec.select, policy) for policy in policies), namespace_labels)
         self._on: dict[str, Mapping[str, OverridePolicy]] = {}
         self._selecting: dict[int, Mapping[str, OverridePolicy]] = {}
@@ -77,10 +74,5 @@ class Overrides:
 
 def names_objects(policy: OverridePolicy) -> bool:
     """Whether a policy asks for objects by their names, and not by patterns of these."""
-    return _plain_names(policy) is not None
-
-
-def _plain_names(policy: OverridePolicy) -> tuple[str, ...] | None:
-    """The names of objects that a policy asks for; None where it asks for none, or by patterns."""
     names = policy.spec.select.names
-    return None if names is None or any(not _WILDCARDS.isdisjoint(name) for name in names) else names
+    return names is not None and all(map(pathglob.is_plain, names))

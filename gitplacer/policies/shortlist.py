@@ -22,7 +22,6 @@ _Key = tuple[str, ...]
 """A field, and a value that it asks for."""
 _FEW = 8
 """So many are asked one by one: it takes no longer."""
-_WILDCARDS = frozenset("*?[")
 
 
 class Shortlist(Generic[Thing]):
@@ -66,7 +65,7 @@ class Shortlist(Generic[Thing]):
 def _exact(select: ObjectSelector) -> Iterator[set[_Key]]:
     """The conditions of a selection that ask for one of some values: each of them holds for what is selected."""
     for field, patterns in (("kind", select.kinds), ("name", select.names), ("namespace", select.namespaces)):
-        if patterns is not None and all(_WILDCARDS.isdisjoint(pattern) for pattern in patterns):
+        if patterns is not None and all(map(pathglob.is_plain, patterns)):
             yield {(field, pattern) for pattern in patterns}
     if select.paths is not None:
         places = {_place(pattern) for pattern in select.paths}
