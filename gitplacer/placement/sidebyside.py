@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
@@ -46,16 +47,39 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _Update:
+    """An update of a group on a cluster, with what `reserve_beside` is given."""
+
+    shared: Pass
+    ledger: Ledger
+    group_id: str
+    cluster: str
+    overlap: Overlap
+    alone: Callable[[], Ledger]
+    not_let_in: Callable[[], Finding | None]
+
+    @property
+    def policy(self) -> PlacementPolicy:
+        found = self.shared.groups[self.group_id].policy
+        assert found is not None
+        return found
+
+    @property
+    def scale_up(self) -> bool:
+        return may_scale_up(self.policy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
     """
-    A cluster when an update of larger pods ends: `there` has everybody else in it, `gang` are the pods of the group then, the old one that is left
-    included, and `found` is where they find room. `waits`: the old one goes only when they have it.
+    A cluster at a step of an update: `there` has everybody else in it, `gang` are the pods that have to find room, and `found` is where they do. At the end
+    of an update of larger pods these are all of the group, the old one that is left included; unless it `waits` that goes before they have room.
     """
 
     there: Ledger
     gang: Gang
     found: Packing | Shortfall
-    waits: bool
+    waits: bool = True
 
 
 def reserve_beside(
@@ -73,42 +97,34 @@ def reserve_beside(
     the update ends, if the room of that was taken too; () if not. `alone` gives the cluster without anything of the group, and `not_let_in` why
     quotas there do not let the edit in, None if they do.
     """
-    gang = _to_come(shared, ledger, group_id, cluster, overlap)
-    group = shared.groups[group_id]
-    assert group.policy is not None
-    scale_up = may_scale_up(group.policy)
-    end = _end(shared, ledger, group_id, cluster, overlap, alone, scale_up)
+    update = _Update(shared, ledger, group_id, cluster, overlap, alone, not_let_in)
+    gang = _to_come(update)
+    fit = ledger.fit if overlap.updates else ledger.fit_promised
+    end = _end(update)
+    begin = _Step(ledger, gang, fit(gang, scale_up=update.scale_up) if gang else Packing(()))
+    left = end.gang if end is not None else ()
     if not overlap.updates:
-        found = ledger.fit_promised(gang, scale_up=scale_up) if gang else Packing(())
-        _reserve(shared, ledger, group_id, cluster, gang, found, end)
-        short = next((each for each in (found, end.found if end else None) if isinstance(each, Shortfall)), None)
-        return None if short is None else Judged(Fit.SHORT, _short(short)), end.gang if end else ()
-    judged, found = _judged(shared, ledger, group_id, cluster, gang, overlap, alone, end, not_let_in, scale_up)
+        _reserve(update, begin, end)
+        short = next((step.found for step in (begin, end) if step and isinstance(step.found, Shortfall)), None)
+        return None if short is None else Judged(Fit.SHORT, _short(short)), left
+    judged = _judged(update, begin, end)
     goes_on = (group_id, cluster) in shared.proceeding or not (overlap.waits or judged.alone)
     if judged.fit is Fit.SHORT and not goes_on:
         return judged, ()
-    _reserve(shared, ledger, group_id, cluster, gang, found, end)
-    return judged, end.gang if end else ()
+    _reserve(update, begin, end)
+    return judged, left
 
 
-def _end(
-    shared: Pass,
-    ledger: Ledger,
-    group_id: str,
-    cluster: str,
-    overlap: Overlap,
-    alone: Callable[[], Ledger],
-    scale_up: bool,
-) -> _End | None:
+def _end(update: _Update) -> _Step | None:
     """How an update of larger pods ends that replaces them one after another; None for any other."""
-    left = shared.last(group_id, cluster)
+    left = update.shared.last(update.group_id, update.cluster)
     if left is None:
         return None
-    there = alone()
-    old = (pods for pods in left if _is_in_the_way(ledger, group_id, pods))
-    gang = (*shared.gang_on(group_id, cluster), *old)
-    fit = there.fit if overlap.updates else there.fit_promised
-    return _End(there, gang, fit(gang, scale_up=scale_up), bool(left))
+    there = update.alone()
+    old = (pods for pods in left if _is_in_the_way(update.ledger, update.group_id, pods))
+    gang = (*update.shared.gang_on(update.group_id, update.cluster), *old)
+    fit = there.fit if update.overlap.updates else there.fit_promised
+    return _Step(there, gang, fit(gang, scale_up=update.scale_up), bool(left))
 
 
 def _is_in_the_way(ledger: Ledger, group_id: str, pods: PodSet) -> bool:
@@ -117,51 +133,39 @@ def _is_in_the_way(ledger: Ledger, group_id: str, pods: PodSet) -> bool:
     return not nodes or any(ledger.admits(pods, node) for node in nodes)
 
 
-def _judged(
-    shared: Pass,
-    ledger: Ledger,
-    group_id: str,
-    cluster: str,
-    gang: Gang,
-    overlap: Overlap,
-    alone: Callable[[], Ledger],
-    end: _End | None,
-    not_let_in: Callable[[], Finding | None],
-    scale_up: bool,
-) -> tuple[Judged, Packing | Shortfall]:
-    found = ledger.fit(gang, scale_up=scale_up) if gang else Packing(())
+def _judged(update: _Update, begin: _Step, end: _Step | None) -> Judged:
+    shared, cluster, overlap = update.shared, update.cluster, update.overlap
     if is_stale(shared.clusters[cluster], shared.snapshot.capacity[cluster], shared.snapshot.now):
-        return Judged(Fit.UNKNOWN, Finding(code=Reason.STALE_SNAPSHOT)), found
+        return Judged(Fit.UNKNOWN, Finding(code=Reason.STALE_SNAPSHOT))
     if overlap.refused:
         finding = Finding(code=Reason.LIMIT_RANGE, subject=overlap.refused)
-        return Judged(Fit.SHORT, finding, alone=not overlap.waits), found
+        return Judged(Fit.SHORT, finding, alone=not overlap.waits)
     if overlap.replaces:
-        there = alone() if end is None else end.there
-        anew = there.fit(shared.gang_on(group_id, cluster), scale_up=scale_up)
+        there = update.alone() if end is None else end.there
+        anew = there.fit(shared.gang_on(update.group_id, cluster), scale_up=update.scale_up)
         if isinstance(anew, Shortfall):
-            return Judged(Fit.SHORT, _short(anew), alone=True), found
-    asked = [(ledger, gang, found)]
-    if end is not None and end.waits:
-        asked.append((end.there, end.gang, end.found))
-    for _, _, each in asked:
-        if isinstance(each, Shortfall):
-            return Judged(Fit.SHORT, _short(each)), found
-    if (against := not_let_in()) is not None:
-        return Judged(Fit.SHORT, against, alone=not overlap.waits), found
-    for _, _, each in reversed(asked):  # at the end there are no fewer
-        if isinstance(each, Packing) and not each.is_there:
-            finding = Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=each.new_nodes(ledger.nodes))
-            return Judged(Fit.SCALE_UP, finding), found
-    if all(_is_certain(there, pods) for there, pods, _ in asked):
-        return Judged(Fit.FITS, Finding(code=Reason.FITS)), found
-    if all(_is_certain(there, pods, lucky=True) for there, pods, _ in asked):
-        return Judged(Fit.LUCKY, Finding(code=Reason.TIGHT_FIT)), found
-    return Judged(Fit.SHORT, Finding(code=Reason.TIGHT_FIT)), found
+            return Judged(Fit.SHORT, _short(anew), alone=True)
+    steps = [begin, end] if end is not None and end.waits else [begin]
+    for step in steps:
+        if isinstance(step.found, Shortfall):
+            return Judged(Fit.SHORT, _short(step.found))
+    if (against := update.not_let_in()) is not None:
+        return Judged(Fit.SHORT, against, alone=not overlap.waits)
+    for step in reversed(steps):  # at the end there are no fewer
+        if isinstance(step.found, Packing) and not step.found.is_there:
+            new_nodes = step.found.new_nodes(update.ledger.nodes)
+            return Judged(Fit.SCALE_UP, Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=new_nodes))
+    if all(_is_certain(step.there, step.gang) for step in steps):
+        return Judged(Fit.FITS, Finding(code=Reason.FITS))
+    if all(_is_certain(step.there, step.gang, lucky=True) for step in steps):
+        return Judged(Fit.LUCKY, Finding(code=Reason.TIGHT_FIT))
+    return Judged(Fit.SHORT, Finding(code=Reason.TIGHT_FIT))
 
 
-def _to_come(shared: Pass, ledger: Ledger, group_id: str, cluster: str, overlap: Overlap) -> Gang:
-    beside = shared.beside(group_id, cluster)
-    left = ledger.beside(group_id, shared.held_on(group_id, cluster), beside, shown=overlap.shown)
+def _to_come(update: _Update) -> Gang:
+    shared, ledger, group_id, overlap = update.shared, update.ledger, update.group_id, update.overlap
+    beside = shared.beside(group_id, update.cluster)
+    left = ledger.beside(group_id, shared.held_on(group_id, update.cluster), beside, shown=overlap.shown)
     if overlap.places:
         left = tuple(_without_places(ledger, group_id, left, overlap.places))
     return tuple(pods for pods in left if pods.count)
@@ -178,22 +182,19 @@ def _without_places(ledger: Ledger, group_id: str, gang: Gang, places: Places) -
         yield replace(pods, count=pods.count - has)
 
 
-def _reserve(
-    shared: Pass, ledger: Ledger, group_id: str, cluster: str, gang: Gang, found: Packing | Shortfall, end: _End | None
-) -> None:
+def _reserve(update: _Update, begin: _Step, end: _Step | None) -> None:
     """Take the room of an update, as it begins and as it ends."""
-    takes = [] if end is None else [(end.there, end.gang, end.found)]
-    for there, pods, packed in [*takes, (ledger, gang, found)]:
-        if not pods:
+    gangs = update.policy.spec.placement.admission == "Gang"
+    lucky = update.shared.accepts_tight(update.policy, update.cluster)
+    for step in (end, begin):
+        if step is None or not step.gang:
             continue
-        packing = packed if isinstance(packed, Packing) else there.what_fits(pods)
-        policy = shared.groups[group_id].policy
-        gangs = policy is not None and policy.spec.placement.admission == "Gang"
-        sure = gangs and isinstance(packed, Packing) and packed.is_there and _is_certain(there, pods)
-        lucky = policy is not None and shared.accepts_tight(policy, cluster)
-        there.reserve_beside(group_id, pods, packing, sure=sure, lucky=lucky)
+        packing = step.found if isinstance(step.found, Packing) else step.there.what_fits(step.gang)
+        there = isinstance(step.found, Packing) and step.found.is_there
+        sure = gangs and there and _is_certain(step.there, step.gang)
+        step.there.reserve_beside(update.group_id, step.gang, packing, sure=sure, lucky=lucky)
     if end is not None:
-        ledger.leave_to(end.there)
+        update.ledger.leave_to(end.there)
 
 
 def _is_certain(ledger: Ledger, gang: Gang, *, lucky: bool = False) -> bool:
