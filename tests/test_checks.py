@@ -320,6 +320,56 @@ def test_a_monitor_goes_with_the_apps_of_its_namespace_if_it_looks_at_no_other(s
     assert any(path.endswith("monitor.yaml") for path in story.files()) == goes
 
 
+_TEMPLATE = "template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}"
+RAY_CLUSTER = f"""\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: app}}
+spec: {{headGroupSpec: {{GIVEN{_TEMPLATE}}}}}
+"""
+RAY_JOB = f"""\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {{name: app}}
+spec: {{entrypoint: run, rayClusterSpec: {{headGroupSpec: {{GIVEN{_TEMPLATE}}}}}}}
+"""
+RAY_SERVICE = f"""\
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {{name: app}}
+spec: {{GIVENrayClusterConfig: {{headGroupSpec: {{{_TEMPLATE}}}}}}}
+"""
+SERVES = "metadata: {name: app, annotations: {ray.io/enable-serve-service: 'true'}}"
+LONG = "a-cluster-of-a-team-whose-name-is-rather-long-too"
+
+
+@pytest.mark.parametrize(
+    ("ray", "given", "service_name"),
+    [
+        (RAY_CLUSTER, "", "app-head-svc"),
+        (RAY_CLUSTER, "headService: {metadata: {name: mine}}, ", "mine"),
+        (RAY_CLUSTER.replace("metadata: {name: app}", SERVES), "", "app-serve-svc"),
+        (RAY_CLUSTER.replace("name: app}", f"name: {LONG}}}"), "", f"{LONG}-head-svc"[-50:]),
+        (RAY_JOB, "", "app-head-svc"),
+        (RAY_JOB, "headService: {metadata: {name: mine}}, ", "mine"),
+        (RAY_SERVICE, "", "app-head-svc"),
+        (RAY_SERVICE, "", "app-serve-svc"),
+        (RAY_SERVICE, "serveService: {metadata: {name: mine}}, ", "mine"),
+        (RAY_SERVICE.replace("name: app}", f"name: {LONG[:45]}}}"), "", f"{LONG[:45]}-serve-svc"[-50:]),
+    ],
+)
+def test_what_leads_to_a_service_that_kuberay_makes_goes_with_the_app(ray: str, given: str, service_name: str) -> None:
+    backend = f"{{service: {{name: {service_name}, port: {{number: 8000}}}}}}"
+    paths = f"{{path: /, pathType: Prefix, backend: {backend}}}"
+    route = f"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: way}}\nspec: {{rules: [{{http: {{paths: [{paths}]}}}}]}}\n"
+    files = {"workloads/x/ray.yaml": ray.replace("GIVEN", given), "workloads/x/way.yaml": route}
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=ROOM)
+    assert told(story, "NotInAGroup") == []
+    story.run()
+    [group] = {path.split("/")[4] for path in story.files() if path.endswith("/ray.yaml")}
+    assert f"clusters/a/workloads/x/{group}/way.yaml" in story.files()
+
+
 GATEWAYS = """\
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -451,6 +501,13 @@ def test_a_service_with_a_name_of_its_own_leaves_the_usual_name_free(kind: str, 
     for own, count in (("", 1), (given, 0)):
         files = {"workloads/x/ray.yaml": text.replace("OWN", own), "workloads/x/s.yaml": service(usual)}
         assert len(told(Story.of(*BOTH, ANYWHERE, files, capacity=ROOM), "NamesakesCollide")) == count
+
+
+def test_a_service_that_kuberay_makes_by_the_name_it_is_given_is_told_where_somebody_writes_one() -> None:
+    ray = RAY_CLUSTER.replace("GIVEN", "headService: {metadata: {name: mine}}, ")
+    files = {"workloads/x/ray.yaml": ray, "workloads/x/s.yaml": service("mine")}
+    [(_, _, message)] = told(Story.of(*BOTH, ANYWHERE, files, capacity=ROOM), "NamesakesCollide")
+    assert message.startswith("KubeRay makes the Service mine of RayCluster x/app")
 
 
 @pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode", "InteractiveMode"])

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from gitplacer.documents import Path
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told, tell
 from gitplacer.source.manifests import SourceObject
-from gitplacer.workloads.facts import at
 
 _WITH_HEAD_SERVICE = ("RayCluster", "RayJob", "RayService")
-_SERVICES: Mapping[str, Mapping[str, Path]] = {
-    "RayCluster": {"-head-svc": ("spec", "headGroupSpec", "headService", "metadata", "name")},
-    "RayJob": {"-head-svc": ()},
-    "RayService": {"-head-svc": (), "-serve-svc": ("spec", "serveService", "metadata", "name")},
-}
-"""The Services that KubeRay makes of an object of a kind: the ends of their names, and where the object may say another."""
 
 
 def check(known: Known, group: Group) -> Iterator[Told]:
@@ -25,23 +17,22 @@ def check(known: Known, group: Group) -> Iterator[Told]:
     that KubeRay makes itself: a RayCluster whose head Service is there already, and not KubeRay's, gets no pods.
     """
     for member in group.sized:
-        for suffix, chosen in _SERVICES.get(member.identity.kind, {}).items() if _is_ray(member) else ():
-            name = f"{member.identity.name}{suffix}"
-            service = known.services.get((member.identity.namespace, name))
-            if service is not None and not (chosen and at(member.document.value, chosen)):
+        for made in member.facts.provides if _is_ray(member) else ():
+            service = known.services.get((member.identity.namespace, made.name))
+            if service is not None:
                 yield tell(
                     member,
                     "NamesakesCollide",
-                    f"KubeRay makes the Service {name} of {member.identity}, and {service.document.locate()} is one of that name",
+                    f"KubeRay makes the Service {made.name} of {member.identity}, and {service.document.locate()} is one of that name",
                     "remove that one, or give it another name",
                 )
         for other in known.namesakes.get((member.identity.namespace, member.identity.name), ()):
-            made = _both_make(member, other)
-            if made:
+            both = _both_make(member, other)
+            if both:
                 yield tell(
                     member,
                     "NamesakesCollide",
-                    f"{member.identity} and {other.identity} ({other.document.locate()}) both make {made}",
+                    f"{member.identity} and {other.identity} ({other.document.locate()}) both make {both}",
                     "give one of them another name",
                 )
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import ClaimSpec
 from gitplacer.workloads.facts import ObjectFacts, Role, at
+from gitplacer.workloads.madeservices import SERVES
 
 ANYTHING = "*"
 """Nobody knows what else a controller makes."""
@@ -115,7 +116,7 @@ def of_declared() -> Brought:
 
 
 def _serves(value: Mapping[str, Any]) -> bool:
-    return bool(at(value, ("metadata", "annotations", "ray.io/enable-serve-service")) == "true")
+    return bool(at(value, ("metadata", "annotations", SERVES)) == "true")
 
 
 def _ray_cluster(spec: Any, facts: ObjectFacts, *, serves: bool = False) -> Brought:

@@ -27,6 +27,7 @@ from typing import Any
 from gitplacer.documents import Path
 from gitplacer.model.labels import Labels
 from gitplacer.workloads.facts import at
+from gitplacer.workloads.madeservices import shortened
 from gitplacer.workloads.raystart import head_port
 
 GLOBAL = "service.cilium.io/global"
@@ -38,9 +39,6 @@ SPEC: Mapping[str, Path] = {
     "RayService": ("spec", "rayClusterConfig"),
 }
 """Where the Ray cluster spec stands in each kind that has one Ray cluster."""
-
-_LONGEST_NAME = 50
-"""Bytes that KubeRay leaves of a name from which it makes others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +133,6 @@ def _kuberays(
         )
     name = chosen if kind != "RayService" and isinstance(chosen, str) else shortened(f"{_name(value)}-head-svc")
     return HeadAddress(name, namespace, _head_ports(head, own), port, late=kind == "RayService")
-
-
-def shortened(name: str) -> str:
-    """A name as KubeRay shortens it: its end, with a letter where it would begin with a digit or a sign."""
-    short = name[-_LONGEST_NAME:] if len(name) > _LONGEST_NAME else name
-    return "r" + short[1:] if short[:1].isdigit() or not short[:1].isalnum() else short
 
 
 def _name(value: Mapping[str, Any]) -> str:

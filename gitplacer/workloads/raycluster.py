@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.workloads import rayspec
-from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
+from gitplacer.workloads import madeservices, rayspec
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale, distinct
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods
 from gitplacer.workloads.surroundings import Surroundings
@@ -17,8 +17,11 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     spec = required(root, "spec")
     if spec is None:
         return ObjectFacts(sized=True)
-    added = RayPods(cluster_name=root.mapping("metadata").text("name"))
-    return rayspec.cluster_facts(root, spec, around, added)
+    metadata = root.mapping("metadata")
+    facts = rayspec.cluster_facts(root, spec, around, RayPods(cluster_name=metadata.text("name")))
+    if metadata.mapping("annotations").text(madeservices.SERVES) != "true":
+        return facts
+    return facts.but(provides=distinct([*facts.provides, *madeservices.of_serve(metadata.text("name"))]))
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

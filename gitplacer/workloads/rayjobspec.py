@@ -16,7 +16,7 @@ from typing import Any
 from gitplacer.documents import Cursor, Findings, Path
 from gitplacer.model.podrules import untold
 from gitplacer.model.workload import NO_NAMES, PodShape
-from gitplacer.workloads import podtemplate, rayspec
+from gitplacer.workloads import madeservices, podtemplate, rayspec
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Role, distinct, existing
 from gitplacer.workloads.jobspec import job_labels
 from gitplacer.workloads.raydeletion import seconds_kept
@@ -43,7 +43,7 @@ def job_facts(root: Cursor, spec: Cursor, around: Surroundings, job_name: str) -
         facts = _existing_cluster(chosen)
         _check_unused(root, spec, around)
     else:
-        facts = _own_cluster(root, spec, around, mode)
+        facts = _own_cluster(root, spec, around, mode, job_name)
     if mode == "K8sJobMode":
         counted = f"submissionMode {mode}{'' if is_v1(root) and spec.has('submissionMode') else ' by default'}"
         told = job_name or untold(root.text("kind"), root.mapping("metadata").text("name"))
@@ -93,7 +93,7 @@ def _check_unused(root: Cursor, spec: Cursor, around: Surroundings) -> None:
     spec.problems.take(problem for problem in found.told() if problem.code in _REFUSED_UNUSED)
 
 
-def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str) -> ObjectFacts:
+def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str, job_name: str) -> ObjectFacts:
     if not spec.has("rayClusterSpec"):
         spec.report(
             "MissingField",
@@ -103,7 +103,10 @@ def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str) ->
         return ObjectFacts(sized=True)
     beside_head = (replace(SUBMITTER, origin="KubeRay adds it for SidecarMode"),) if mode == "SidecarMode" else ()
     added = RayPods(beside_head=beside_head, starts_whole=True)
-    return rayspec.cluster_facts(root, spec.mapping("rayClusterSpec"), around, added)
+    facts = rayspec.cluster_facts(root, spec.mapping("rayClusterSpec"), around, added)
+    if not job_name:
+        return facts
+    return facts.but(provides=distinct([*facts.provides, *madeservices.of_head(job_name)]))
 
 
 def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_name: str, counted: str) -> ObjectFacts:

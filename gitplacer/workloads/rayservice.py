@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
-from gitplacer.workloads import rayspec
-from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
+from gitplacer.workloads import madeservices, rayspec
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale, distinct
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.surroundings import Surroundings
@@ -28,6 +28,9 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
         return ObjectFacts(sized=True)
     percent = _surge_percent(spec, around) if is_v1(root) else _default_percent(around)
     facts = rayspec.cluster_facts(root, config, around, RayPods(serves=True, surge_percent=percent))
+    name = root.mapping("metadata").text("name")
+    services = [*madeservices.of_head(name), *madeservices.of_serve(name, spec)]
+    facts = facts.but(provides=distinct([*facts.provides, *services]))
     if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     return (

@@ -20,7 +20,7 @@ from gitplacer.model.podrules import EACH_HOST, EACH_REPLICA, each_replica, unto
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Claim, Named
 from gitplacer.problems import Severity
-from gitplacer.workloads import podtemplate
+from gitplacer.workloads import madeservices, podtemplate
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.devices import TPU
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, Scale, at, distinct, existing
@@ -202,6 +202,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         sized=True,
         pods=tuple(pods),
         needs=distinct(_needs(root, spec, templates)),
+        provides=distinct(madeservices.of_cluster(spec, added.cluster_name)),
         singleton="fixed GCS storage namespace" if _has_fixed_storage(root, spec) else "",
         claims=tuple(sorted({name for template in templates for name in template.claims})),
     )
