@@ -1,19 +1,19 @@
 """
-What workload objects refer to among each other: by name, by a Service that KubeRay makes, or by labels of pods.
+What workload objects refer to among each other: by name, by a Service that KubeRay makes, or by labels of pods or Services.
 
 Objects are told by their places in a list of all. A large fleet asks this of every object, so they are found by what they are called
 and by their labels. Thousands of selectors may each match thousands of objects, so what they match is a mask: a number that has one bit for
-each object of the namespace that has pods.
+each object of the namespace that has pods, or Services.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from gitplacer.model.labels import Requirement
-from gitplacer.model.podrules import filed_under, filings, may_be_one, varies
+from gitplacer.model.podrules import LabelPairs, filed_under, filings, may_be_one, varies
 from gitplacer.model.workload import Identity
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import LabelSelector, Reference
@@ -25,7 +25,10 @@ _FEW = 64
 
 
 class Links:
-    """`sized_in` are the places of the objects that have pods, by namespace, in the order of the bits of masks."""
+    """
+    `sized_in` are the places of the objects that have pods, by namespace, in the order of the bits of masks; `serving_in` are those of the objects that are
+    Services, or of which some are made.
+    """
 
     def __init__(self, objects: Sequence[SourceObject]) -> None:
         self._objects = objects
@@ -34,18 +37,20 @@ class Links:
             **{item.identity: index for index, item in enumerate(objects)},
         }
         self.sized_in: dict[str, list[int]] = defaultdict(list)
+        self.serving_in: dict[str, list[int]] = defaultdict(list)
         for index, item in enumerate(objects):
             if item.facts.sized:
                 self.sized_in[item.identity.namespace].append(index)
-        self._roles: dict[str, list[_Labelled]] = {}
-        self._matching: dict[tuple[str, LabelSelector], int] = {}
+            if item.facts.services:
+                self.serving_in[item.identity.namespace].append(index)
+        self._pods = _Shelf(self.sized_in, lambda index: [pods.labels for pods in objects[index].facts.pods])
+        self._services = _Shelf(self.serving_in, lambda index: objects[index].facts.services)
 
     def order(self, key: Callable[[int], tuple[int, int]]) -> None:
         """Order the objects of each namespace by `key`, and the bits of masks with them."""
         for indexes in self.sized_in.values():
             indexes.sort(key=key)
-        self._roles.clear()
-        self._matching.clear()
+        self._pods.clear()
 
     def targets(self, index: int, references: Iterable[Reference]) -> list[int]:
         """The objects that some references of an object are to, as far as they are in its namespace."""
@@ -71,41 +76,66 @@ class Links:
 
     def selected(self, index: int) -> int:
         """The mask of the sized objects some of whose pods an object selects; none where it looks beyond its namespace."""
+        return self._matched(index, self._objects[index].facts.selects, self._pods)
+
+    def picked(self, index: int) -> int:
+        """The same of the objects in `serving_in` some of whose Services it picks."""
+        return self._matched(index, self._objects[index].facts.picks, self._services)
+
+    def _matched(self, index: int, selectors: Iterable[LabelSelector], shelf: _Shelf) -> int:
         item = self._objects[index]
         if any(name != item.identity.namespace for name in item.facts.looks_at):
             return 0
         found = 0
-        for selector in item.facts.selects:
-            key = (item.identity.namespace, selector)
-            if key not in self._matching:
-                self._matching[key] = self._matched(*key)
-            found |= self._matching[key]
+        for selector in selectors:
+            found |= shelf.matched(item.identity.namespace, selector)
         return found
 
-    def _matched(self, namespace: str, selector: LabelSelector) -> int:
-        if namespace not in self._roles:
-            self._roles[namespace] = self._labelled(namespace)
+
+class _Shelf:
+    """The objects of namespaces, at their places, by the labels of what each of them has: its pods, or its Services."""
+
+    def __init__(self, places: Mapping[str, Sequence[int]], labels: Callable[[int], Sequence[LabelPairs]]) -> None:
+        self._places, self._labels = places, labels
+        self._labelled: dict[str, list[_Labelled]] = {}
+        self._matching: dict[tuple[str, LabelSelector], int] = {}
+
+    def clear(self) -> None:
+        """The order of places is another."""
+        self._labelled.clear()
+        self._matching.clear()
+
+    def matched(self, namespace: str, selector: LabelSelector) -> int:
+        """The mask of the objects of a namespace of which a selector matches something."""
+        key = (namespace, selector)
+        if key not in self._matching:
+            self._matching[key] = self._found(*key)
+        return self._matching[key]
+
+    def _found(self, namespace: str, selector: LabelSelector) -> int:
+        if namespace not in self._labelled:
+            self._labelled[namespace] = self._by_labels(namespace)
         found = 0
-        for labelled in self._roles[namespace]:
+        for labelled in self._labelled[namespace]:
             matched = labelled.every
             for requirement in selector:
                 matched &= labelled.meeting(requirement)
             found |= matched
         return found
 
-    def _labelled(self, namespace: str) -> list[_Labelled]:
-        """The pods of a namespace: the first that each object has, the second …, since one pod has to match all of a selector."""
-        roles: list[_Labelled] = []
-        for bit, index in enumerate(self.sized_in.get(namespace, ())):
-            for place, pods in enumerate(self._objects[index].facts.pods):
-                if place == len(roles):
-                    roles.append(_Labelled())
-                roles[place].add(bit, pods.labels)
-        return roles
+    def _by_labels(self, namespace: str) -> list[_Labelled]:
+        """The first pod or Service that each object has, the second …, since one has to match all of a selector."""
+        found: list[_Labelled] = []
+        for bit, index in enumerate(self._places.get(namespace, ())):
+            for place, labels in enumerate(self._labels(index)):
+                if place == len(found):
+                    found.append(_Labelled())
+                found[place].add(bit, labels)
+        return found
 
 
 class _Labelled:
-    """Objects by the labels of one of their pods each."""
+    """Objects by the labels of one of their pods or Services each."""
 
     def __init__(self) -> None:
         self._every: list[int] = []

@@ -10,7 +10,7 @@ from gitplacer.problems import Severity
 from gitplacer.source.files import NoMemo
 from gitplacer.source.reading import read_source
 from gitplacer.tree import Tree
-from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, deployment, outcome, policy, rayjob, rayservice, snapshot
 
 ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
 BOTH = (cluster("a"), cluster("b"))
@@ -311,8 +311,11 @@ def test_a_monitor_of_several_apps_is_shared_by_them_and_holds_none() -> None:
         ("{any: true}", False),
     ],
 )
-def test_a_monitor_goes_with_the_apps_of_its_namespace_if_it_looks_at_no_other(spaces: str, goes: bool) -> None:
-    monitor = WATCHER.replace("spec: {", f"spec: {{namespaceSelector: {spaces}, ")
+@pytest.mark.parametrize("kind", ["PodMonitor", "ServiceMonitor"])
+def test_a_monitor_goes_with_the_apps_of_its_namespace_if_it_looks_at_no_other(
+    kind: str, spaces: str, goes: bool
+) -> None:
+    monitor = WATCHER.replace("spec: {", f"spec: {{namespaceSelector: {spaces}, ").replace("PodMonitor", kind)
     serving = {name: text + "serves: [ray.io, monitoring.coreos.com]\n" for name, text in ROOM.items()}
     files = {**rayservice("x", "one"), "workloads/x/monitor.yaml": monitor}
     story = Story.of(*BOTH, ANYWHERE, files, capacity=serving)
@@ -368,6 +371,69 @@ def test_what_leads_to_a_service_that_kuberay_makes_goes_with_the_app(ray: str, 
     story.run()
     [group] = {path.split("/")[4] for path in story.files() if path.endswith("/ray.yaml")}
     assert f"clusters/a/workloads/x/{group}/way.yaml" in story.files()
+
+
+OBSERVER = """\
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: observer}
+spec: {selector: {matchLabels: LABELS}, endpoints: [{port: metrics}]}
+"""
+OBSERVED = {name: text + "serves: [ray.io, monitoring.coreos.com]\n" for name, text in ROOM.items()}
+_CALLED = "headService: {metadata: {labels: {team: red, ray.io/node-type: mine}}}, "
+
+
+@pytest.mark.parametrize(
+    ("ray", "given", "labels", "goes"),
+    [
+        ("RayCluster", "", "{ray.io/node-type: head}", True),
+        ("RayCluster", "", "{ray.io/cluster: app, app.kubernetes.io/created-by: kuberay-operator}", True),
+        ("RayCluster", "", "{ray.io/node-type: worker}", False),  # workers have none
+        ("RayCluster", "", "{ray.io/group: headgroup}", False),  # of the pod alone
+        ("RayCluster", _CALLED, "{team: red}", True),
+        ("RayCluster", _CALLED, "{ray.io/node-type: mine}", False),  # KubeRay's own wins
+        ("RayCluster", "", "{ray.io/serve: app-serve}", False),
+        ("RayCluster, served", "", "{ray.io/serve: app-serve}", True),
+        ("RayJob", "", "{ray.io/node-type: head}", True),
+        ("RayJob", "", "{ray.io/cluster: app}", False),  # its name is made up
+        ("RayService", "", "{ray.io/originated-from-cr-name: app, ray.io/node-type: head}", True),
+        ("RayService", "", "{ray.io/serve: app-serve, ray.io/originated-from-crd: RayService}", True),
+        ("RayService", "", "{ray.io/serve: app-serve, ray.io/node-type: head}", False),  # of two Services
+        ("RayService", "serveService: {metadata: {labels: {team: red}}}, ", "{team: red}", True),
+    ],
+)
+def test_a_monitor_goes_with_the_app_whose_service_it_picks(ray: str, given: str, labels: str, goes: bool) -> None:
+    text = {
+        "RayCluster": RAY_CLUSTER,
+        "RayCluster, served": RAY_CLUSTER.replace("metadata: {name: app}", SERVES),
+        "RayJob": RAY_JOB,
+        "RayService": RAY_SERVICE,
+    }[ray]
+    files = {"workloads/x/ray.yaml": text.replace("GIVEN", given)}
+    files["workloads/x/observer.yaml"] = OBSERVER.replace("LABELS", labels)
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=OBSERVED)
+    assert [code for code, _, _ in told(story, "NotInAGroup")] == ([] if goes else ["NotInAGroup"])
+    story.run()
+    assert ("clusters/a/workloads/x/app/observer.yaml" in story.files()) == goes
+
+
+def test_a_monitor_goes_with_what_is_behind_the_services_that_it_picks() -> None:
+    text = "apiVersion: v1\nkind: Service\nmetadata: {name: NAME, labels: {team: TEAM}}\nspec: {selector: {app: NAME}, ports: [{port: 80}]}\n"
+    web = text.replace("NAME", "web").replace("TEAM", "red")
+    other = text.replace("NAME", "other").replace("TEAM", "blue")
+    files = {
+        **deployment("x", "web", "requests: {cpu: 1}"), **deployment("x", "other", "requests: {cpu: 1}"),
+        "workloads/x/web-service.yaml": web, "workloads/x/other-service.yaml": other,
+        "workloads/x/observer.yaml": OBSERVER.replace("LABELS", "{team: red}"),
+    }  # fmt: skip
+    story = Story.of(*BOTH, ANYWHERE, files, capacity=OBSERVED)
+    assert [p.code for p in story.run().problems] == []
+    assert "clusters/a/workloads/x/web/observer.yaml" in story.files()
+    story.source["workloads/x/observer.yaml"] = OBSERVER.replace(
+        "{matchLabels: LABELS}", "{matchExpressions: [{key: team, operator: Exists}]}"
+    )
+    assert [p.code for p in story.run().problems] == []
+    assert "clusters/a/workloads/x/_shared/observer.yaml" in story.files()  # of both
 
 
 GATEWAYS = """\

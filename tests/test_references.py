@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
+from gitplacer.grouping.masks import Behind
+from gitplacer.links import mask_of
 from gitplacer.model.labels import Requirement
 from gitplacer.source.apigroups import is_known_namespaced
 from gitplacer.workloads import companions
@@ -565,6 +571,34 @@ TIER = {"key": "tier", "operator": "Exists"}
 )
 def test_selectors_pick_pods_by_label(value: dict[str, Any], selects: list[tuple[Requirement, ...]]) -> None:
     assert list(facts(value).selects) == selects
+
+
+@pytest.mark.parametrize(
+    ("spec", "picks", "looks_at"),
+    [
+        ({"selector": {"matchLabels": {"app": "web"}}}, [(WEB,)], ()),
+        ({"selector": {"matchExpressions": [TIER]}}, [(Requirement("tier", "Exists"),)], ()),
+        ({"selector": {}}, [], ()),  # all of the namespace
+        ({"selector": {"matchLabels": {"app": "web"}}, "namespaceSelector": {"matchNames": ["y"]}}, [(WEB,)], ("y",)),
+        ({"selector": {"matchLabels": {"app": "web"}}, "namespaceSelector": {"any": True}}, [], ()),
+    ],
+)
+def test_a_service_monitor_picks_services_and_no_pods(
+    spec: dict[str, Any], picks: list[tuple[Requirement, ...]], looks_at: tuple[str, ...]
+) -> None:
+    found = facts(obj("monitoring.coreos.com/v1", "ServiceMonitor", spec))
+    assert (list(found.picks), found.selects, found.looks_at) == (picks, (), looks_at)
+
+
+@given(
+    groups=st.lists(st.integers(0, 2**70), min_size=1, max_size=200),
+    picked=st.lists(st.integers(0, 199), max_size=200, unique=True),
+)
+def test_the_groups_behind_some_objects_are_those_behind_each(groups: list[int], picked: list[int]) -> None:
+    there = [place for place in picked if place < len(groups)]
+    found = Behind(groups)
+    assert found.of(mask_of(sorted(there))) == reduce(or_, (groups[place] for place in there), 0)
+    assert found.of((1 << len(groups)) - 1) == reduce(or_, groups)
 
 
 def test_a_table_has_a_row_for_each_sized_kind() -> None:

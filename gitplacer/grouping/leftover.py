@@ -40,7 +40,9 @@ def _joined_by(item: SourceObject, governed: Governing) -> Iterator[str]:
     """Words of which one stands in whatever joins an object to a group: names, labels that it selects, what it is grouped by."""
     yield item.identity.name
     yield from (reference.name for reference in (*item.facts.provides, *item.facts.points_at))
-    yield from (value for selector in item.facts.selects for each in selector for value in each.values)
+    yield from (
+        value for selector in (*item.facts.selects, *item.facts.picks) for each in selector for value in each.values
+    )
     key = key_of(item, governed)
     if key is not None:
         yield key[2]

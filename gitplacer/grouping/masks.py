@@ -5,8 +5,12 @@ Groups of objects that have pods, as bits of whole numbers: what many objects se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 
 from gitplacer.links import Links, bits_of, mask_of
+
+_BLOCK = 64
 
 
 class Joined:
@@ -48,6 +52,24 @@ class Joined:
     def first(self, namespace: str, groups: int) -> int:
         """The first of them."""
         return next(self.leaders(namespace, groups))
+
+
+class Behind:
+    """The groups behind some objects, each a mask of its own. Of blocks of objects it is told once which are behind all of them."""
+
+    def __init__(self, groups: Sequence[int]) -> None:
+        self._blocks = [groups[at : at + _BLOCK] for at in range(0, len(groups), _BLOCK)]
+        self._together = [((1 << len(block)) - 1, reduce(or_, block)) for block in self._blocks]
+
+    def of(self, selected: int) -> int:
+        """Those behind the objects of a mask."""
+        size = _BLOCK // 8
+        data = selected.to_bytes(len(self._blocks) * size, "little")
+        found = 0
+        for number, (every, groups) in enumerate(self._together):
+            some = int.from_bytes(data[number * size : (number + 1) * size], "little")
+            found |= groups if some == every else reduce(or_, (self._blocks[number][bit] for bit in bits_of(some)), 0)
+        return found
 
 
 def _beside(leaders: Sequence[int]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from gitplacer.grouping.governed import key_of, policy_of
 from gitplacer.grouping.group import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, Group, primary
-from gitplacer.grouping.masks import Joined, is_several
+from gitplacer.grouping.masks import Behind, Joined, is_several
 from gitplacer.grouping.names import name_problems
 from gitplacer.links import Links, bits_of
 from gitplacer.policies.governing import Governing
@@ -100,11 +100,12 @@ class Workloads:
         return found[0] if found else None
 
     def _attach_pointing(self, home: dict[int, int], joined: Joined) -> None:
-        """Services and budgets by the pods they select, then routes and autoscalers by what they point at."""
+        """Services and budgets by the pods they select, monitors by the Services they pick, then routes and autoscalers by what they point at."""
         for index, item in enumerate(self._objects):
             selected = self._links.selected(index)
             if selected and not item.facts.sized:
                 home[index] = joined.groups_of(item.identity.namespace, selected)
+        self._attach_picking(home)
         for _ in range(2):  # a route may point at a route, as HTTPRoutes do at Gateways; nothing points deeper
             for index, item in enumerate(self._objects):
                 reached = 0
@@ -112,6 +113,17 @@ class Workloads:
                     reached |= home.get(target, 0)
                 if reached:
                     home[index] = reached
+
+    def _attach_picking(self, home: dict[int, int]) -> None:
+        """What picks Services belongs where these do."""
+        behind: dict[str, Behind] = {}
+        picking = [index for index, item in enumerate(self._objects) if item.facts.picks and index not in home]
+        for index in picking:
+            namespace = self._objects[index].identity.namespace
+            if namespace not in behind:
+                behind[namespace] = Behind([home.get(place, 0) for place in self._links.serving_in[namespace]])
+            if groups := behind[namespace].of(self._links.picked(index)):
+                home[index] = groups
 
     def _attach_by_key(
         self, sized: Sequence[int], keys: Mapping[int, tuple[str, str, str] | None], home: dict[int, int]

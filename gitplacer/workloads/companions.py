@@ -202,6 +202,16 @@ def _secret_provider(root: Cursor) -> ObjectFacts:
     return ObjectFacts(provides=distinct(found for each in objects for found in named(each, "Secret", "secretName")))
 
 
+def _service_monitor(root: Cursor) -> ObjectFacts:
+    """With a namespaceSelector it may look at other namespaces, or at all."""
+    spec = root.mapping("spec")
+    spaces = spec.mapping("namespaceSelector")
+    if spaces.boolean("any"):
+        return ObjectFacts()
+    picks = selects(label_selector(spec.mapping("selector")))
+    return ObjectFacts(picks=picks, watches=True, looks_at=spaces.texts("matchNames"))
+
+
 def _trigger_authentication(root: Cursor) -> ObjectFacts:
     spec = root.mapping("spec")
     return ObjectFacts(
@@ -237,6 +247,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("inference.networking.k8s.io", "InferencePool"): _inference_pool,
     ("inference.networking.x-k8s.io", "InferencePool"): _inference_pool,
     ("keda.sh", "TriggerAuthentication"): _trigger_authentication,
+    ("monitoring.coreos.com", "ServiceMonitor"): _service_monitor,
     ("networking.gke.io", "GCPGatewayPolicy"): _attached,
     (_ISTIO, "DestinationRule"): _destination_rule,
     (_ISTIO, "VirtualService"): _virtual_service,

@@ -161,7 +161,8 @@ class ObjectFacts:
 
     `needs` is what it cannot run without, `provides` what something in the cluster makes of it (a Certificate its Secret),
     `points_at` what it serves (a route its Service, an autoscaler its target),
-    `selects` the pods it picks by label, `looks_at` the namespaces in which, where it says so: only in its own it picks those of an app.
+    `selects` the pods and `picks` the Services that it picks by label, `looks_at` the namespaces in which, where it says so: only in its own it picks
+    those of an app. `services` are the labels of each Service that it is, or that its controller makes of it.
     `singleton` says why two copies, or a restart elsewhere, would do harm;
     '' means that it may be moved freely. `finishes`: it runs to completion. `releases_when_finished`: whatever the
     outcome, it then gives all its resources back. `demands` is what a cluster must be able to do. `accounts` are the
@@ -178,6 +179,8 @@ class ObjectFacts:
     provides: tuple[Reference, ...] = ()
     points_at: tuple[Reference, ...] = ()
     selects: tuple[LabelSelector, ...] = ()
+    picks: tuple[LabelSelector, ...] = ()
+    services: tuple[LabelPairs, ...] = ()
     watches: bool = False
     looks_at: tuple[str, ...] = ()
     singleton: str = ""

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gitplacer.documents import Cursor
+from gitplacer.model.podrules import LabelPairs
 from gitplacer.workloads import companions, devices, limitranges, priorityclasses, quotas
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
-from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, distinct
+from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, at, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.pointing import group_of, local, plain_selector, selecting, selects, targeting
 from gitplacer.workloads.scaling import whole
@@ -35,9 +36,17 @@ def _service(root: Cursor) -> ObjectFacts:
     annotations = root.mapping("metadata").mapping("annotations")
     return ObjectFacts(
         selects=selects(plain_selector(root.mapping("spec"), "selector")),
+        services=(_written_labels(root),),
         provides=distinct(found for key in _SERVING_CERTIFICATES for found in named(annotations, "Secret", key)),
         needs=distinct(companions.beside_service(annotations)),
     )
+
+
+def _written_labels(root: Cursor) -> LabelPairs:
+    """What is wrong with labels is told of all objects alike, wherever they are read."""
+    labels = at(root.value, ("metadata", "labels"))
+    written = labels.items() if isinstance(labels, Mapping) else ()
+    return tuple(sorted((key, value) for key, value in written if isinstance(key, str) and isinstance(value, str)))
 
 
 def _limit_range(root: Cursor) -> ObjectFacts:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import madeservices, rayspec
-from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale, distinct
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods
 from gitplacer.workloads.surroundings import Surroundings
@@ -21,7 +21,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     facts = rayspec.cluster_facts(root, spec, around, RayPods(cluster_name=metadata.text("name")))
     if metadata.mapping("annotations").text(madeservices.SERVES) != "true":
         return facts
-    return facts.but(provides=distinct([*facts.provides, *madeservices.of_serve(metadata.text("name"))]))
+    return madeservices.told(facts, [madeservices.of_serve("RayCluster", metadata.text("name"), spec)])
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

@@ -104,9 +104,7 @@ def _own_cluster(root: Cursor, spec: Cursor, around: Surroundings, mode: str, jo
     beside_head = (replace(SUBMITTER, origin="KubeRay adds it for SidecarMode"),) if mode == "SidecarMode" else ()
     added = RayPods(beside_head=beside_head, starts_whole=True)
     facts = rayspec.cluster_facts(root, spec.mapping("rayClusterSpec"), around, added)
-    if not job_name:
-        return facts
-    return facts.but(provides=distinct([*facts.provides, *madeservices.of_head(job_name)]))
+    return madeservices.told(facts, [madeservices.of_job(job_name)]) if job_name else facts
 
 
 def _with_submitter(spec: Cursor, facts: ObjectFacts, around: Surroundings, job_name: str, counted: str) -> ObjectFacts:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.workloads import madeservices, rayspec
-from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale, distinct
+from gitplacer.workloads.facts import SUSPEND, Kind, ObjectFacts, Scale
 from gitplacer.workloads.fields import required
 from gitplacer.workloads.rayspec import RayPods, is_ours, is_v1
 from gitplacer.workloads.surroundings import Surroundings
@@ -29,8 +29,8 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     percent = _surge_percent(spec, around) if is_v1(root) else _default_percent(around)
     facts = rayspec.cluster_facts(root, config, around, RayPods(serves=True, surge_percent=percent))
     name = root.mapping("metadata").text("name")
-    services = [*madeservices.of_head(name), *madeservices.of_serve(name, spec)]
-    facts = facts.but(provides=distinct([*facts.provides, *services]))
+    services = [madeservices.of_service(name), madeservices.of_serve("RayService", name, spec)]
+    facts = madeservices.told(facts, services)
     if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     return (

@@ -202,10 +202,11 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         sized=True,
         pods=tuple(pods),
         needs=distinct(_needs(root, spec, templates)),
-        provides=distinct(madeservices.of_cluster(spec, added.cluster_name)),
         singleton="fixed GCS storage namespace" if _has_fixed_storage(root, spec) else "",
         claims=tuple(sorted({name for template in templates for name in template.claims})),
     )
+    if head is not None:
+        facts = madeservices.told(facts, [madeservices.of_cluster(spec, added.cluster_name, dict(pods[0].labels))])
     if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     return facts.stopped("suspended") if spec.boolean("suspend") else facts
