@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +23,9 @@ from gitplacer.variants import Variants
 from gitplacer.workloads.facts import ObjectFacts
 
 _NAME: Path = ("metadata", "name")
+
+Claims = frozenset[tuple[str, str]]
+"""PersistentVolumeClaims by namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +114,20 @@ class Known:
         return here | allowed if copies == "All" or copies >= len(here | allowed) else here
 
     @cached_property
-    def claims_for_one_pod(self) -> frozenset[tuple[str, str]]:
-        """The PersistentVolumeClaims of the source that one pod at a time may have, by namespace and name."""
+    def claims_for_one_pod(self) -> Claims:
+        """The PersistentVolumeClaims of the source that one pod at a time may have."""
+        return self._claims(lambda modes: "ReadWriteOncePod" in modes)
+
+    @cached_property
+    def claims_for_one_node(self) -> Claims:
+        """Those that pods of one node at a time may have."""
+        return self._claims(lambda modes: modes == ("ReadWriteOnce",))
+
+    def _claims(self, mean: Callable[[tuple[str, ...]], bool]) -> Claims:
         return frozenset(
             (item.identity.namespace, item.identity.name)
             for item in self.source.objects
-            if item.facts.volume is not None and "ReadWriteOncePod" in item.facts.volume.modes
+            if item.facts.volume is not None and mean(item.facts.volume.modes)
         )
 
     @cached_property

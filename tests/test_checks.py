@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 import pytest
@@ -751,6 +752,48 @@ def test_a_volume_for_one_pod_is_not_for_two(mode: str, replicas: int, volumes: 
     done = Story.of(*BOTH, ANYWHERE, files, capacity=ROOM).run()
     assert [p.message for p in done.problems if p.code == "ClaimForOnePod"] == ([] if said is None else [said])
     assert outcome(done)["x/app"] == ("Place a Fits" if said is None else "Hold  HasProblems")
+
+
+BESIDE_EACH_OTHER = """
+  affinity:
+    podAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {labelSelector: {matchLabels: {ray.io/cluster: app}}, topologyKey: KEY}"""
+HOSTED = BESIDE_EACH_OTHER.replace("KEY", "kubernetes.io/hostname")
+
+
+@pytest.mark.parametrize(("mode", "head", "workers", "number", "users"), [
+    ("ReadWriteOnce", "", "", 2, 3),
+    ("ReadWriteOnce", "", "", 0, None),
+    ("ReadWriteMany", "", "", 2, None),
+    ("ReadWriteOnce, ReadWriteMany", "", "", 2, None),
+    ("ReadWriteOnce", "", HOSTED, 2, None),  # on the node of the head
+    ("ReadWriteOnce", HOSTED, HOSTED, 2, None),
+    ("ReadWriteOnce", HOSTED, "", 2, 2),
+    ("ReadWriteOnce", "", BESIDE_EACH_OTHER.replace("KEY", "topology.kubernetes.io/zone"), 2, 3),
+    ("ReadWriteOnce", "\n  nodeName: n1", "\n  nodeSelector: {kubernetes.io/hostname: n1}", 2, None),
+])  # fmt: skip
+def test_pods_that_share_a_volume_for_one_node_are_told_that_some_may_never_start(
+    mode: str, head: str, workers: str, number: int, users: int | None
+) -> None:
+    def template(more: str) -> str:
+        spec = f"  containers: [{{name: c, image: i, resources: {{requests: {{cpu: 1}}}}}}]{more}\n"
+        spec += "  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n"
+        return "template:\n  spec:\n" + textwrap.indent(spec, "  ")
+
+    text = "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: app}\nspec:\n  headGroupSpec:\n"
+    text += textwrap.indent(template(head), "    ")
+    text += f"  workerGroupSpecs:\n  - groupName: w\n    replicas: {number}\n" + textwrap.indent(
+        template(workers), "    "
+    )
+    text += (
+        f"---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: data}}\nspec: {{accessModes: [{mode}]}}\n"
+    )
+    for rule in (ANYWHERE, policy("p", "select: {}\nplacement: {admission: Immediate}")):
+        found = told(Story.of(*BOTH, rule, {"workloads/x/app.yaml": text}, capacity=ROOM), "ClaimForOneNode")
+        said = [message.partition(" of the group")[0] for _, _, message in found]
+        assert said == ([f"PersistentVolumeClaim data is ReadWriteOnce, and {users} pods"] if users else [])
+        assert all(severity is Severity.WARNING for _, severity, _ in found)
 
 
 def test_pods_that_may_wait_may_share_a_volume_for_one() -> None:

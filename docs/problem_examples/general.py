@@ -153,6 +153,16 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n"
         ),
     ),
+    "ClaimForOneNode": (
+        workload(
+            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+            "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n---\n"
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec:\n  replicas: 2\n"
+            "  selector: {matchLabels: {app: x}}\n  template:\n    metadata: {labels: {app: x}}\n    spec:\n"
+            "      containers: [{name: main, image: busybox}]\n"
+            "      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]\n"
+        ),
+    ),
     "DividedSingleton": (
         Example(
             (

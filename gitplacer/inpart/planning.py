@@ -135,7 +135,9 @@ def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
 _MISSING = "MissingReference"
 _OF_OTHERS = frozenset({_MISSING, "NamesakesCollide", "TooManyFaults"})
 """What is told of an object for what others are, or are not: of those that are not in the part as well."""
-_OF_CLUSTERS = frozenset({"ClaimForOnePod", "DispatchTenant", "ServedNowhere", "UnboundedMaximum", "UnknownSealingKey"})
+_OF_CLUSTERS = frozenset(
+    {"ClaimForOneNode", "ClaimForOnePod", "DispatchTenant", "ServedNowhere", "UnboundedMaximum", "UnknownSealingKey"}
+)
 """What is told of an object for what all the clusters are that its policy allows."""
 
 

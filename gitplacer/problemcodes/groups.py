@@ -80,6 +80,16 @@ CODES: Mapping[str, Code] = {
         "A claim that is `ReadWriteOncePod` keeps all pods but one off every node, so that the group never runs as a whole.",
         "Use `ReadWriteMany`, or give each pod a claim of its own: an `ephemeral` volume, or the `volumeClaimTemplates` of a StatefulSet.",
     ),
+    "ClaimForOneNode": Code(
+        "Several pods of a group have a volume that is for one node",
+        "kube-scheduler does not mind that a claim is `ReadWriteOnce`, and places the pods on several nodes. A driver that attaches volumes to nodes, as those "
+        "of cloud disks do, attaches it to one of them, and the pods on others wait for ever: the group fits and never runs. Where a driver attaches nothing, "
+        "as those of network file systems, all start.",
+        "Use `ReadWriteMany`, give each pod a claim of its own (an `ephemeral` volume, or the `volumeClaimTemplates` of a StatefulSet), or keep the pods "
+        "on one node by required `podAffinity` with `topologyKey: kubernetes.io/hostname`. Where the driver attaches nothing, allow it.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "DividedSingleton": Code(
         "A policy divides what there can be but one of",
         "A divided group runs on several clusters at once. A job would run on each of them, and data in a volume that one node at "
