@@ -159,6 +159,18 @@ def test_a_path_that_git_refuses_is_not_written(bare: Path, path: str) -> None:
     assert git("branch", "--list", cwd=bare) == ""
 
 
+@pytest.mark.parametrize("path", ["a/../../x", "a/.git/config", "a/GIT~1./x", "a//b", "a/./b", "..", "a/.."])
+def test_nor_is_it_on_top_of_others_nor_proposed(bare: Path, path: str) -> None:
+    tip = published(bare, step("first", {"a/b.yaml": b"x"}))
+    bad = step("second", {path: b"x", "c.yaml": b"y"})
+    with opened(bare) as deployment, pytest.raises(GitError) as refused:
+        deployment.publish([bad])
+    assert (refused.value.kind, repr(path) in refused.value.message) == ("MalformedTree", True)
+    with opened(bare) as deployment, pytest.raises(GitError):
+        deployment.publish([], proposals={"gitplacer/move/a": bad})
+    assert git("for-each-ref", "--format=%(objectname) %(refname)", cwd=bare) == f"{tip} refs/heads/main"
+
+
 def test_names_and_messages_cannot_forge_a_commit(bare: Path) -> None:
     author = Identity("A <b>\nfrom main", "x> 1 +0000\n")
     commit = NewCommit(changes=Changes({"a": b""}), message="m\nfrom x\nD a", author=author, when=WHEN)

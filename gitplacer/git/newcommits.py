@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from gitplacer.git.program import Git, one_line
-from gitplacer.git.reading import Commit
+from gitplacer.git.program import Git, GitError, one_line
+from gitplacer.git.reading import FORGED, Commit
 from gitplacer.tree import FILE, Changes, blob_id
 
 _PERSON = re.compile(r"(?P<name>[^<>]*[^<>\s]) <(?P<email>[^<>\s@]+@[^<>\s@]+)>")
@@ -93,15 +93,22 @@ def blobs(texts: Iterable[bytes]) -> list[bytes]:
 
 
 def added(ref: str, commit: NewCommit, parent: str | None, gone: Iterable[str] | None) -> list[bytes]:
-    """The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree."""
+    """
+    The lines that make fast-import add a commit to a ref. `gone` None replaces the whole tree. Raises GitError (MalformedTree) for a path that
+    git itself refuses: fast-import takes some of them, and nobody could check the commit out, nor could we read it.
+    """
     if commit.when.tzinfo is None:
         raise ValueError("a commit's time must know its time zone")
+    paths = sorted(commit.changes.written.keys() | commit.same.keys())
+    for path in paths:
+        if FORGED.search(f"/{path}/".encode()):
+            raise GitError(f"a file cannot be written to a path that git itself refuses: {path!r}", "MalformedTree")
     who = f"{_plain(commit.author.name)} <{_plain(commit.author.email)}> {int(commit.when.timestamp())} +0000\n"
     message = commit.message.rstrip("\n").replace("\0", "").encode("utf-8", "replace") + b"\n"
     lines = [f"commit {ref}\nauthor {who}committer {who}".encode(), b"data %d\n" % len(message), message]
     lines.append(f"from {parent}\n".encode() if parent else b"")
     lines += [b"deleteall\n"] if gone is None else [b"D %s\n" % _quoted(path) for path in sorted(gone)]
-    for path in sorted(commit.changes.written.keys() | commit.same.keys()):
+    for path in paths:
         mode = commit.modes.get(path, FILE).encode()
         if path in commit.same:
             lines.append(b"M %s %s %s\n" % (mode, commit.same[path].encode(), _quoted(path)))
