@@ -370,6 +370,40 @@ def test_whatever_somebody_writes_over_a_file_of_ours_stays_and_holds_its_group_
     assert (story.deployment.read(path) if path in story.deployment else None) == data
 
 
+@pytest.mark.parametrize(
+    ("written", "forged"),
+    [
+        ("file: prod/api/api.yaml", "file: ../../../../x.yaml"),
+        ("file: prod/api/api.yaml", "file: prod/../../../b/workloads/team/other/other.yaml"),
+        ("file: prod/api/api.yaml", "file: prod/.git/hooks/update.yaml"),
+        ("file: prod/api/api.yaml", "file: prod/GIT~1/config.yaml"),
+        ("file: prod/api/api.yaml", "file: prod//api.yaml"),
+        ("file: prod/api/api.yaml", "file: /etc/api.yaml"),
+        ("file: prod/api/api.yaml", 'file: "prod\\\\..\\\\api.yaml"'),
+        ("name: a, role", "name: ../../etc, role"),
+        ("name: a, role", 'name: "", role'),
+        ("name: a, role", "name: .git, role"),
+        ("name: a, role", 'name: "a\\e[2J", role'),
+        ("name: a, role", f"name: {'a' * 2000}, role"),
+    ],
+)
+def test_a_record_names_no_place_but_those_of_a_group(written: str, forged: str) -> None:
+    """Somebody wrote it and said that it was a pass of ours, so that nothing tells of a foreign change."""
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), capacity=TWO)
+    story.run()
+    path = "placements/prod/api.yaml"
+    before = story.deployment.read(path).decode()
+    assert before.count(written) == 1
+    files = {each: story.deployment.read(each) for each in story.deployment}
+    story.deployment = Tree.of({**files, path: before.replace(written, forged).encode()})
+    story.source |= rayservice("prod", "api", workers=2) | rayservice("team", "other")
+    done = story.run()
+    assert outcome(done) == {"prod/api": "Hold a BrokenRecord", "team/other": "Place b Fits"}
+    assert [problem.location.file for problem in done.problems] == [path]
+    kept = {each for each in files if "/prod/api/" in each}
+    assert kept == {each for each in story.deployment if "/prod/api/" in each}
+
+
 def test_a_renamed_group_keeps_its_place() -> None:
     story = Story.of(
         *BOTH,

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_serializer
 
-from gitplacer.kinds.fields import Amounts, Instant, Integer, Matching, Model, OwnKind
+from gitplacer.kinds.fields import Amounts, DnsLabel, Instant, Integer, Matching, Model, OwnKind
 from gitplacer.model.counts import Count, Counts, Part
 from gitplacer.model.decision import ClusterRole
 from gitplacer.model.resources import NOTHING, Resources
@@ -28,6 +28,16 @@ BETWEEN = "moving"
 
 SHARED = "_shared"
 """The directory, in that of a namespace, of what several groups need."""
+
+
+WrittenFile = Annotated[
+    str,
+    Matching(
+        r"^(?!([^\x00-\x1f\\]*/)?(\.|/|$|[Gg][Ii][Tt]~1[. ]*(/|$)))[^\x00-\x1f\x7f\\]+$",
+        'must be a path below the unit, without empty, hidden or ".." parts',
+    ),
+]
+"""Whoever may change a record must not thereby have files written where no file of a group is: outside of its cluster, or where git has its own."""
 
 
 class RecordMetadata(Model):
@@ -52,7 +62,7 @@ class RecordMember(Model):
     """Its name."""
     source: str
     """The file of the source it came from."""
-    file: str
+    file: WrittenFile
     """The file it was written to, below the unit (`workloads/` or `platform/`) of each cluster."""
     declared: Literal[True] | None = None
     """Whether a WorkloadKind told that it becomes pods: without one nobody would know, and it is kept."""
@@ -142,7 +152,7 @@ class RecordCounts(Model):
 class RecordCluster(Model):
     """One cluster that has the group."""
 
-    name: str
+    name: DnsLabel
     """The cluster."""
     role: ClusterRole = "Copy"
     """What the cluster has of it: all of it; or, of a Ray app that spans several clusters, the head and the workers that fit
@@ -186,9 +196,9 @@ class RecordMove(Model):
 
     strategy: Literal["Surge", "RemoveFirst"]
     """How it goes on."""
-    source: Annotated[tuple[str, ...], Field(alias="from")]
+    source: Annotated[tuple[DnsLabel, ...], Field(alias="from")]
     """The clusters that it leaves."""
-    to: tuple[str, ...] = ()
+    to: tuple[DnsLabel, ...] = ()
     """The clusters that it goes to; none while it looks for another, because the one it had in view will not do."""
     reason: str
     """The code of the reason for it."""
@@ -205,9 +215,9 @@ class RecordMoved(Model):
 
     at: Instant
     """The pass that began it."""
-    source: Annotated[tuple[str, ...], Field(alias="from")]
+    source: Annotated[tuple[DnsLabel, ...], Field(alias="from")]
     """The clusters that it left."""
-    to: tuple[str, ...]
+    to: tuple[DnsLabel, ...]
     """The clusters that it went to."""
     reason: str
     """The code of the reason for it."""
@@ -241,7 +251,7 @@ def recorded_counts(counts: Counts) -> tuple[RecordCounts, ...] | None:
 class RecordClaim(Model):
     """Room on a cluster that is kept for a group which waits, until it is really free."""
 
-    cluster: str
+    cluster: DnsLabel
     """The cluster."""
     displaced: tuple[str, ...] = ()
     """The groups that had to leave; they do not come back to the cluster while the claim stands. Empty where the group has waited
@@ -257,11 +267,11 @@ class RecordDispatch(Model):
 
     policy: str
     """The policy that left it to Kueue, after which what Kueue is told is called."""
-    manager: str
+    manager: DnsLabel
     """The cluster whose Kueue starts it elsewhere. It has all of the group."""
     queue: str
     """The LocalQueue that its Ray object waits in."""
-    nominated: tuple[str, ...] = ()
+    nominated: tuple[DnsLabel, ...] = ()
     """The clusters on which Kueue may start it, in order of preference. They have its namespace, and all of it but the Ray object."""
 
 
