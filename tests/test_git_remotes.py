@@ -199,6 +199,17 @@ def test_a_hook_that_declines_is_no_lost_race(remote: Remote) -> None:
     assert git("branch", "--list", INPUTS, cwd=remote.bare) == ""
 
 
+def test_what_cannot_be_stored_is_not_put_down_to_a_hook(remote: Remote) -> None:
+    """A size stands for all that keeps a server from storing it: git says the same where it may not write, or the disk is full."""
+    git("config", "receive.maxInputSize", "1", cwd=remote.bare)
+    with remote.deployment() as deployment, pytest.raises(PushRefused) as refused:
+        deployment.publish([change("one", a="1")], inputs=change("inputs", capacity="c"))
+    assert "what was pushed could not be stored there: " in refused.value.message
+    assert "pack exceeds maximum allowed size" in refused.value.message and "unpacker" not in refused.value.message
+    assert "room" in refused.value.hint and "hooks" not in refused.value.hint
+    assert remote.log() == ["first"]
+
+
 def test_a_remote_that_takes_no_pushes_refuses(remote: Remote) -> None:
     if remote.address.protocol != "https":
         pytest.skip("a web server decides this; ssh leaves it to file permissions")

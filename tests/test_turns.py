@@ -115,6 +115,12 @@ PLACE = Problem(Location("fleet.yaml", 3, 1), "InvalidValue", "is not so", "writ
             "write error: No space left on device",
             "room",
         ),
+        (
+            GitError("stored there: No space left on device", "PushRefused", "see there"),
+            Fault.DISK_FULL,
+            "",
+            "see there",
+        ),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), Fault.DISK_FULL, "Disk quota exceeded", "room"),
         (sqlite3.DatabaseError("malformed"), Fault.DAMAGED_CACHE, "malformed", ""),
         (MemoryError(), Fault.UNEXPECTED, "MemoryError", "bug"),

@@ -93,7 +93,9 @@ def _found(error: Exception) -> Found:
                 tuple(error.problems),
             )
         case GitError() if any(word in error.message for word in _FULL_WORDS):
-            return Found(Fault.DISK_FULL, error.message, "make room; GITPLACER_CACHE is where repos are kept")
+            # What git could not write on this machine has no hint of its own; what a server could not says that it was there.
+            here = "make room; GITPLACER_CACHE is where repos are kept"
+            return Found(Fault.DISK_FULL, error.message, error.hint or here)
         case GitError():
             return Found(KINDS.get(error.kind, Fault.UNEXPECTED), error.message, error.hint)
         case ClusterError():

@@ -29,6 +29,8 @@ _RACE = re.compile(
     r"|atomic transaction failed"
 )
 _DECLINED = re.compile(r"^!\t.*hook declined\)$", re.MULTILINE)
+_NOT_STORED = re.compile(r"^!\t.*\(unpacker error\)$", re.MULTILINE)
+"""What was sent did not come to rest there: no permission, no room, or more than its git takes. No hook was asked."""
 _NO_RACE = re.compile(r"exists; cannot create|Permission denied|Read-only file system|No space left")
 _FORBIDDEN = re.compile(
     r"error: 40[13]|denied|not allowed|forbidden|read-only|unable to create|not permitted|dubious ownership", re.I
@@ -104,6 +106,9 @@ def _refused(address: Address, failure: CommandFailed, where: str, said: str) ->
     if "branch is currently checked out" in said:
         hint = "push to a bare repository, or check out another branch there"
         return PushRefused(f"{where} is checked out in its work tree", hint=hint)
+    if _NOT_STORED.search(failure.stdout):
+        hint = "see who may write there, how much room is left, and what its git takes (receive.*)"
+        return PushRefused(f"{where}: what was pushed could not be stored there: {reason_of(failure)}", hint=hint)
     if re.search(r"^!\t", failure.stdout, re.MULTILINE):
         hint = "its hooks or branch protection decide this: let this user push there, or choose another branch"
         return PushRefused(f"{where} refused the push: {reason_of(failure)}", hint=hint)
@@ -116,8 +121,8 @@ def _refused(address: Address, failure: CommandFailed, where: str, said: str) ->
 def reason_of(failure: CommandFailed) -> str:
     """Why a server said no, with what its hooks printed."""
     given = re.findall(r"^!\t[^\t]*\t\[[^]]*\] \((.*)\)$", failure.stdout, re.MULTILINE)
-    causes = [text for text in dict.fromkeys(given) if text != "atomic push failed"]
-    remote = re.findall(r"^remote: (.*)$", failure.stderr, re.MULTILINE)
+    causes = [text for text in dict.fromkeys(given) if text not in ("atomic push failed", "unpacker error")]
+    remote = re.findall(r"^(?:remote|error: remote unpack failed): (.*)$", failure.stderr, re.MULTILINE)
     lines = [one_line(text) for text in (*causes, *remote)]
     return "; ".join(text for text in lines if text) or cause(failure.stderr)
 

@@ -42,7 +42,8 @@ FAILURES: Mapping[str, Failure] = {
         "Try `git ls-remote` with the same address and the same credentials.",
     ),
     "PushRefused": Failure(
-        "A hook, branch protection or a missing permission is against the push, or the branch is checked out there.",
+        "A hook, branch protection or a missing permission is against the push, the branch is checked out there, or what was pushed could not be "
+        "stored.",
         "Let this user push to the branch and to `gitplacer-inputs`, or choose another branch in the Fleet. Push to a bare "
         "repository.",
     ),
