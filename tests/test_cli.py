@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -181,7 +182,10 @@ def test_a_bug_is_called_one_and_shows_its_traceback_only_on_request(
         (KeyboardInterrupt(), "interrupted"),
         (MemoryError(), "internal error: MemoryError"),
         (RecursionError("too deep"), "internal error: RecursionError"),
-        (PermissionError(13, "Permission denied", "/x/y"), "error: /x/y: Permission denied"),
+        (
+            PermissionError(13, "Permission denied", "/x/y"),
+            "error: /x/y: Permission denied\n  hint: check its permissions",
+        ),
         (OSError(28, "No space left on device"), "error: No space left on device"),
         (Rejected([]), ""),
     ],
@@ -228,6 +232,47 @@ def test_of_a_full_disk_is_said_what_could_not_be_written(command: str, named: s
     (*_, said, hint) = done.stderr.splitlines()
     assert said == f"error: {named}: No space left on device" and hint == "  hint: make room there, or write elsewhere"
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("command", ["report -o out {fleet}", "init out --cluster a --yes", "demo --dir out"])
+def test_what_cannot_be_written_is_named_as_it_was_asked_for(
+    command: str, fleet: Path, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as the file or folder that is made beside it first."""
+
+    def refused(prefix: str, dir: Path) -> object:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(dir / f"{prefix}x1y2z3"))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr("tempfile.mkdtemp", refused)
+    ran = run(capfd, *command.format(fleet=fleet).split())
+    (*_, said, hint) = ran.err.splitlines()
+    assert said.startswith("error: out") and said.removesuffix(": Read-only file system") in (
+        "error: out",
+        "error: out/fleet",
+    )
+    assert (ran.code, hint) == (1, "  hint: write elsewhere")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no /dev/zero")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "size /dev/zero",
+        "size {big}",
+        "size {fleet} --cluster {big}",
+        "room --catalogue {big} {fleet}",
+        "snapshot --from {big}",
+    ],
+)
+def test_a_file_has_a_bound_also_where_it_has_no_end(command: str, fleet: Path, tmp_path: Path, capfd: Capture) -> None:
+    big = tmp_path / "big.yaml"
+    with big.open("wb") as file:
+        file.truncate(1 << 40)
+    ran = run(capfd, *command.format(fleet=fleet, big=big).split())
+    assert ran.code == 1 and f": more than {files.MAX_SNAPSHOT:,} bytes\n  hint: split it\n" in ran.err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")

@@ -70,6 +70,12 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 def _remedy(error: OSError) -> str:
     if error.errno in _FULL and error.filename:
         return "make room there, or write elsewhere"
+    if error.errno == errno.EFBIG:
+        return "split it"
+    if error.errno in (errno.EACCES, errno.EPERM) and error.filename:
+        return "check its permissions, and those of its folder"
+    if error.errno == errno.EROFS:
+        return "write elsewhere"
     if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str) or not error.filename:
         return ""
     from gitplacer.git.nearpath import near_path

@@ -1,18 +1,36 @@
 """
-Files that a command was asked to write: whole or not at all, so that whoever sees one sees all of it. A text that tells of a fleet goes through
-the redactor, as it would on stdout; bytes are what they are.
+Files that a command was asked to read or to write. What is read has a bound, also where it has no end. What is written is whole or not at all,
+so that whoever sees one sees all of it. A text that tells of a fleet goes through the redactor, as it would on stdout; bytes are what they are.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gitplacer.cli.streams import naming
+
+
+def read_file(name: str) -> bytes:
+    """The bytes of a file, or of stdin for `-`. Raises OSError, which names it, also where there is more than any file of ours may have."""
+    import sys
+
+    from gitplacer.source.files import MAX_SNAPSHOT
+
+    with naming("stdin" if name == "-" else name):
+        if name == "-":
+            data = sys.stdin.buffer.read(MAX_SNAPSHOT + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_SNAPSHOT + 1)
+        if len(data) > MAX_SNAPSHOT:
+            raise OSError(errno.EFBIG, f"more than {MAX_SNAPSHOT:,} bytes")
+    return data
 
 
 def writable(target: Path, example: str) -> Path:
@@ -45,7 +63,8 @@ def write_whole(target: Path, data: bytes) -> None:
             target.write_bytes(data)
         return
     place = target.resolve()  # what a link points to is replaced, not the link
-    handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
+    with _named(target):
+        handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
     try:
         with naming(str(target)), os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -71,8 +90,9 @@ def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
     beside = top.resolve().parent
     if beside.exists() and not beside.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(beside))
-    beside.mkdir(parents=True, exist_ok=True)
-    stage = Path(tempfile.mkdtemp(prefix=f".{top.resolve().name[:100]}.", dir=beside))
+    with _named(top):
+        beside.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f".{top.resolve().name[:100]}.", dir=beside))
     moved: list[Path] = []
     try:
         stage.chmod(0o777 & ~_umask())
@@ -95,6 +115,16 @@ def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
         shutil.rmtree(stage, ignore_errors=True)
         raise
     return sorted(files)
+
+
+@contextlib.contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """Let an OSError name what was asked for, not what is made beside it on the way."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(target)
+        raise
 
 
 def _umask() -> int:

@@ -236,6 +236,7 @@ def _files(folder: str, system: str) -> dict[str, bytes]:
     import os
     from pathlib import Path
 
+    from gitplacer.cli.files import read_file
     from gitplacer.cli.progress import note
     from gitplacer.settings import UsageError
     from gitplacer.source.files import is_read
@@ -251,7 +252,7 @@ def _files(folder: str, system: str) -> dict[str, bytes]:
             file = Path(place, name)
             path = file.relative_to(top).as_posix()
             if is_read(path) and file.is_file() and not file.is_symlink():
-                found[path] = file.read_bytes()
+                found[path] = read_file(str(file))
             else:
                 others += 1
     if not found:

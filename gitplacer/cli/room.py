@@ -49,16 +49,16 @@ def command(
     work tree is read as it lies.
     """
     from dataclasses import replace
-    from pathlib import Path
 
     from gitplacer.accounts import Accounts, freshness
+    from gitplacer.cli.files import read_file
     from gitplacer.cli.looking import looking
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
     from gitplacer.model.verdicts import OF_UNSPREAD
     from gitplacer.room import as_asked, largest, let_in, read_catalogue, shop, stranded
 
-    offered = read_catalogue(catalogue, Path(catalogue).read_bytes()) if catalogue else None
+    offered = read_catalogue(catalogue, read_file(catalogue)) if catalogue else None
     with looking(where, OF_UNSPREAD) as (looked, hydration, say):
         view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         say("counting what is left")

@@ -167,12 +167,13 @@ def _send_for_ever(look: Look, target: Target, cache_dir: Path) -> int:
 
 def written(file: str, cluster: str | None) -> tuple[CapacitySnapshot, bytes]:
     """A snapshot from a file, which must be of the cluster that was named. Raises Rejected."""
+    from gitplacer.cli.files import read_file
     from gitplacer.problems import Location, Problem, Rejected
     from gitplacer.reported import single_snapshot
     from gitplacer.source.files import NoMemo
     from gitplacer.tree import Tree
 
-    data = Path(file).read_bytes()
+    data = read_file(file)
     found, _ = single_snapshot(Tree.of({file: data}), file, NoMemo())
     if cluster not in (None, found.name):
         message = f"is the snapshot of {found.name}, not of {cluster}"

@@ -57,26 +57,21 @@ def command(output: str, clusters: tuple[str, ...], files: tuple[str, ...]) -> i
 
 def _around(names: tuple[str, ...]) -> Callable[[str], Surroundings]:
     """What the cluster of the given files adds to pods. Raises Rejected for a file that is neither of the two."""
-    from pathlib import Path
-
+    from gitplacer.cli.files import read_file
     from gitplacer.profiles import read_profile
 
-    return read_profile({name: Path(name).read_bytes() for name in names}).surroundings
+    return read_profile({name: read_file(name) for name in names}).surroundings
 
 
 def contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:
     """The bytes of each file by its path as it was given, those of a directory sorted; and why others cannot be read."""
-    import sys
-    from pathlib import Path
+    from gitplacer.cli.files import read_file
 
     found, failures = {}, []
     for name in dict.fromkeys(names):
-        if name == "-":
-            found["<stdin>"] = sys.stdin.buffer.read()
-            continue
         for path in _files(name):
             try:
-                found[path] = Path(path).read_bytes()
+                found["<stdin>" if path == "-" else path] = read_file(path)
             except OSError as error:
                 failures.append(error)
     return found, failures

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from gitplacer.cli.files import write_folder
 from gitplacer.explain import PlanView
 from gitplacer.formats.options import Options
 from gitplacer.formats.text import plan_text
@@ -42,7 +44,11 @@ def tell(folder: str) -> None:
         raise UsageError(f"{folder} is there already", "remove it, or name another with --dir")
     fleet, deployment = top / "fleet", top / "deployment.git"
     files = packaged(EXAMPLE)
-    _make_repos(fleet, deployment, files)
+    try:
+        _make_repos(fleet, deployment, files)
+    except BaseException:  # half a fleet is nothing to play with, and would be in the way of the next try
+        shutil.rmtree(top, ignore_errors=True)
+        raise
     _say("1. A fleet repo", _inventory(files), f"It is in {fleet}, a Git repository.")
 
     first = _reconcile(fleet, deployment, PLACED_AT)
@@ -97,10 +103,7 @@ class _Dated(Git):
 
 
 def _make_repos(fleet: Path, deployment: Path, files: Mapping[str, bytes]) -> None:
-    for path, data in files.items():
-        place = fleet / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+    write_folder(fleet, files)
     git = _Dated(fleet.absolute(), PLACED_AT)
     git.run("init", "--quiet", "--template=", "--initial-branch=main")
     git.run("config", "user.name", "gitplacer demo")  # so that the commands at the end work where git knows nobody
