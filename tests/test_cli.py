@@ -275,6 +275,24 @@ def test_a_file_has_a_bound_also_where_it_has_no_end(command: str, fleet: Path, 
     assert ran.code == 1 and f": more than {files.MAX_SNAPSHOT:,} bytes\n  hint: split it\n" in ran.err
 
 
+@pytest.mark.parametrize("command", ["size {top}", "import nova {top} -o {out}"])
+def test_a_directory_that_cannot_be_looked_into_is_told(
+    command: str, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "top"
+    write(top, {"a.yaml": "{}", "shut/b.yaml": "{}"})
+    listed = os.scandir
+
+    def scandir(path: str) -> object:
+        if os.fspath(path).endswith("shut"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    ran = run(capfd, *command.format(top=top, out=tmp_path / "out").split())
+    assert ran.code == 1 and f"error: {top}/shut: Permission denied" in ran.err
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
 @pytest.mark.parametrize("to", ["/dev/full", "a closed pipe"])
 def test_what_has_landed_has_landed_though_it_could_not_be_told(to: str, fleet: Path, deployment: Path) -> None:

@@ -531,6 +531,28 @@ def test_a_folder_outside_git_is_walked(tmp_path: Path, monkeypatch: pytest.Monk
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_a_folder_that_cannot_be_looked_into_is_not_passed_over(tmp_path: Path, is_repository: bool) -> None:
+    """Its files would be taken for files that are gone. Too long a path stands for a missing permission, which root does not miss."""
+    if is_repository:
+        git("init", "-q", cwd=tmp_path)
+    (tmp_path / "x.yaml").write_bytes(b"x")
+    assert list(read_work_tree(tmp_path)) == ["x.yaml"]
+    above = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=above)
+        below = os.open("d" * 250, os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
+    with pytest.raises(GitError, match=r"^cannot read .*/dddd") as refused:
+        read_work_tree(tmp_path)
+    assert refused.value.kind == "Unreadable" and "permissions" in refused.value.hint
+    if is_repository:
+        (tmp_path / ".gitignore").write_bytes(b"ddd*\n")
+        assert list(read_work_tree(tmp_path)) == [".gitignore", "x.yaml"]
+
+
 def test_a_file_that_changes_while_it_is_read_is_no_mixture(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_bytes(b"one")
     tree = read_work_tree(tmp_path)

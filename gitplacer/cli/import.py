@@ -241,12 +241,15 @@ def _files(folder: str, system: str) -> dict[str, bytes]:
     from gitplacer.settings import UsageError
     from gitplacer.source.files import is_read
 
+    def not_opened(error: OSError) -> None:
+        raise error
+
     top = Path(folder)
     if not top.is_dir():
         raise UsageError(f"there is no directory {folder}", f"name the directory with {system}'s files")
     found: dict[str, bytes] = {}
     others = 0
-    for place, below, names in os.walk(top):
+    for place, below, names in os.walk(top, onerror=not_opened):
         below.sort()
         for name in sorted(names):
             file = Path(place, name)

@@ -67,9 +67,10 @@ def contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:
     """The bytes of each file by its path as it was given, those of a directory sorted; and why others cannot be read."""
     from gitplacer.cli.files import read_file
 
-    found, failures = {}, []
+    found: dict[str, bytes] = {}
+    failures: list[OSError] = []
     for name in dict.fromkeys(names):
-        for path in _files(name):
+        for path in _files(name, failures):
             try:
                 found["<stdin>" if path == "-" else path] = read_file(path)
             except OSError as error:
@@ -77,15 +78,14 @@ def contents(names: tuple[str, ...]) -> tuple[dict[str, bytes], list[OSError]]:
     return found, failures
 
 
-def _files(name: str) -> list[str]:
-    """The file itself, or those of a directory that may hold objects."""
+def _files(name: str, failures: list[OSError]) -> list[str]:
+    """The file itself, or those of a directory that may hold objects, whatever directory in it cannot be looked into."""
+    import os
     from pathlib import Path
 
     from gitplacer.source.files import READ_ENDINGS
 
-    path = Path(name)
-    if not name or not path.is_dir():
+    if not name or not Path(name).is_dir():
         return [name]
-    return [
-        file.as_posix() for file in sorted(path.rglob("*")) if file.suffix.lower() in READ_ENDINGS and file.is_file()
-    ]
+    below = (Path(place, file) for place, _, files in os.walk(name, onerror=failures.append) for file in files)
+    return [file.as_posix() for file in sorted(below) if file.suffix.lower() in READ_ENDINGS and file.is_file()]

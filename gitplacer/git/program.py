@@ -234,12 +234,14 @@ class Git:
         cwd: Path | bytes = b"/",
         talk: Talk | None = None,
         keep: Iterable[int] = (),
+        warned: list[str] | None = None,
     ) -> bytes:
         """
         What a command prints. Raises CommandFailed when it fails and `check` is set. `talk` is for commands that talk to a server: they are
         ended when it is over (TimedOut), with all that they have started, and a Ctrl-C in our terminal does not reach them; whether they
         are ended is ours to decide. `keep` are open files that the command keeps open as long as anything of it runs. Raises TooMuch, once
-        it has been ended, where it prints more than MAX_OUTPUT bytes. An `input` in pieces is never one in memory.
+        it has been ended, where it prints more than MAX_OUTPUT bytes. An `input` in pieces is never one in memory. `warned` gets the lines of
+        stderr.
         """
         given = (input,) if isinstance(input, bytes) else input
         seconds = None if talk is None else patience(talk)
@@ -274,6 +276,8 @@ class Git:
             if self.git_dir != NO_REPOSITORY and not self.git_dir.exists():
                 raise Vanished(args[0], self.git_dir)
             raise CommandFailed(args[0], stdout, stderr)
+        if warned is not None:
+            warned += os.fsdecode(stderr).splitlines()
         return stdout
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:

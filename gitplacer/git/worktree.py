@@ -3,7 +3,8 @@ A local work tree as it lies: tracked or not, but not what git ignores.
 
 The commands that answer while somebody is still editing read this. Git is asked only for the list of paths; the bytes
 are the file's own, with no filter and no line-ending change. Nothing is followed: a symlink is an entry of its own,
-and what lies behind a linked directory is not part of this tree. Nothing but files is opened: a named pipe could wait for ever.
+and what lies behind a linked directory is not part of this tree. Nothing but files is opened: a named pipe could wait for ever. A folder that cannot
+be looked into is an error, as a file is: what lies there must not be taken for what is gone.
 """
 
 # Paths are bytes here, as the system has them; pathlib knows none.
@@ -12,6 +13,7 @@ and what lies behind a linked directory is not part of this tree. Nothing but fi
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +27,10 @@ from gitplacer.git.stamps import Stamps
 from gitplacer.tree import EXECUTABLE, FILE, SPECIAL, SUBMODULE, SYMLINK, Entry, Tree, blob_id
 
 _UNKNOWN = "0" * 40
+_NOT_OPENED = re.compile(
+    r"(?!.*': No such file)warning: could not open directory '(?P<folder>.*?)(?:': (?P<why>[^']*))?"
+)
+"""What git says and goes on. It names the folder from the top of the work tree, and where that is long, nothing else."""
 
 
 def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
@@ -118,12 +124,22 @@ def _listed(address: Address) -> list[bytes]:
     if not address.git_dir or not address.work_tree or not address.path:
         return []
     git = Git(address.git_dir, work_tree=address.work_tree)
-    listing = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=address.path)
+    warned: list[str] = []
+    listing = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=address.path, warned=warned)
+    for found in filter(None, map(_NOT_OPENED.fullmatch, warned)):
+        ignored = "check its permissions; if nothing of the fleet is in it, let git ignore it"
+        raise _unreadable(
+            os.fsencode(address.work_tree / found["folder"]), found["why"] or "its path is too long", ignored
+        )
     return [path.rstrip(b"/") for path in listing.split(b"\0")[:-1]]  # an untracked nested repository ends with a slash
 
 
 def _walked(root: bytes) -> Iterator[bytes]:
-    for folder, folders, files in os.walk(root):
+    def not_opened(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise _unreadable(os.fsencode(error.filename), error.strerror)
+
+    for folder, folders, files in os.walk(root, onerror=not_opened):
         nested = [name for name in folders if os.path.exists(os.path.join(folder, name, b".git"))]
         linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [name for name in folders if name not in nested and name != b".git"]
@@ -143,7 +159,7 @@ def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(place, error) from None
+        raise _unreadable(place, error.strerror) from None
     if stat.S_ISDIR(found.st_mode):
         return Entry(SUBMODULE, _UNKNOWN)
     if not stat.S_ISREG(found.st_mode):
@@ -177,8 +193,8 @@ def _bytes(place: bytes, expected: int = MAX_BLOB) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(place, error) from None
+        raise _unreadable(place, error.strerror) from None
 
 
-def _unreadable(place: bytes, error: OSError) -> GitError:
-    return GitError(f"cannot read {os.fsdecode(place)}: {error.strerror}", "Unreadable", "check its permissions")
+def _unreadable(place: bytes, why: str | None, hint: str = "check its permissions") -> GitError:
+    return GitError(f"cannot read {os.fsdecode(place)}: {why}", "Unreadable", hint)
