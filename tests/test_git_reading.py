@@ -532,6 +532,17 @@ def test_a_folder_outside_git_is_walked(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("is_repository", [True, False])
+def test_a_folder_of_git_among_the_files_is_nobodys_commit(tmp_path: Path, is_repository: bool) -> None:
+    if is_repository:
+        git("init", "-q", cwd=tmp_path)
+    (tmp_path / "a" / "git~1").mkdir(parents=True)
+    (tmp_path / "a" / "git~1" / "x.yaml").write_bytes(b"x")
+    with pytest.raises(GitError, match="git itself refuses: 'a/git~1") as refused:
+        read_work_tree(tmp_path)
+    assert "rename it" in refused.value.hint and "commit" not in refused.value.hint
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
 def test_a_folder_that_cannot_be_looked_into_is_not_passed_over(tmp_path: Path, is_repository: bool) -> None:
     """Its files would be taken for files that are gone. Too long a path stands for a missing permission, which root does not miss."""
     if is_repository:

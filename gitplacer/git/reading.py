@@ -382,10 +382,8 @@ def _entry(mode: str, oid: str) -> Entry | None:
     return Entry(mode, oid) if int(mode) else None
 
 
-def forged(where: str, path: str) -> GitError:
-    return GitError(
-        f"{where} has a path that git itself refuses: {path!r}", "MalformedTree", "find out who made this commit"
-    )
+def forged(where: str, path: str, hint: str = "find out who made this commit") -> GitError:
+    return GitError(f"{where} has a path that git itself refuses: {path!r}", "MalformedTree", hint)
 
 
 def too_many_files(where: str) -> GitError:

@@ -50,7 +50,7 @@ def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
     for raw in sorted(set(_listed(address) or _walked(root))):
         path = raw.decode("utf-8", "backslashreplace")
         if FORGED.search(b"/" + raw + b"/"):
-            raise forged(address.redacted, path)
+            raise forged(address.redacted, path, "rename it, or take it out of the work tree")
         if links.lead_to(raw):
             continue
         entry = _entry(root, raw, stamps)
