@@ -32,7 +32,7 @@ from gitplacer.source.files import Maker, Memo
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.spanning import Spans
-from gitplacer.tree import Content, Tree
+from gitplacer.tree import Content, Tree, folded
 from gitplacer.variants import Variants
 from gitplacer.workloads import kind_of
 from gitplacer.yamltext import to_block_yaml, to_yaml
@@ -61,7 +61,7 @@ class FileNames:
 
     spec: FleetSpec
     taken: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(unit, path below it with case folded, for file systems that cannot tell) to the source file it holds."""
+    """(unit, path below it as file systems may take it that cannot tell case or composed letters) to the source file it holds."""
 
     shared: dict[Identity, str] = field(default_factory=dict)
     """What several groups need, to its path below the unit."""
@@ -75,7 +75,7 @@ class FileNames:
         if member.is_shared:
             self.shared.setdefault(member.identity, member.file)
         source = _part(member.source, member.identity) if member.is_shared else member.source
-        self.taken.setdefault((unit, member.file.casefold()), source)
+        self.taken.setdefault((unit, folded(member.file)), source)
 
     def place(self, group: Group, record: PlacementRecord | None) -> tuple[Placed, ...]:
         """Every member of a group, and what it shares with others, with its file."""
@@ -125,7 +125,7 @@ class FileNames:
         stem = "/".join(map(_writable, path.rpartition(".")[0].split("/")))
         digest = hashlib.sha256(source.encode()).hexdigest()[:8]
         for name in (f"{stem}.yaml", f"{stem}.{digest}.yaml"):
-            if not _is_reserved(unit, name) and self.taken.setdefault((unit, name.casefold()), source) == source:
+            if not _is_reserved(unit, name) and self.taken.setdefault((unit, folded(name)), source) == source:
                 return name
         raise AssertionError(f"two files called {source}")
 

@@ -9,6 +9,7 @@ comes from git and a tree that is made in memory are the same thing to everyone 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,11 @@ SPECIAL = "000000"
 def blob_id(data: bytes) -> str:
     """The SHA-1 id git gives a blob of these bytes."""
     return hashlib.sha1(b"blob %d\x00" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def folded(path: str) -> str:
+    """What a path is to file systems that know no case, and one way to write each letter: two files whose paths are one here may be one there."""
+    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
 class Entry(NamedTuple):

@@ -15,7 +15,7 @@ from gitplacer import sharing
 from gitplacer.hydrate import hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Rejected
-from gitplacer.tree import Changes, Tree
+from gitplacer.tree import Changes, Tree, folded
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 TWO = {**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")}
@@ -402,6 +402,21 @@ def test_a_record_names_no_place_but_those_of_a_group(written: str, forged: str)
     assert [problem.location.file for problem in done.problems] == [path]
     kept = {each for each in files if "/prod/api/" in each}
     assert kept == {each for each in story.deployment if "/prod/api/" in each}
+
+
+@pytest.mark.parametrize("other", ["\u00c9.yaml", "e\u0301.yaml", "E\u0301.yaml"])
+def test_no_two_files_of_a_group_are_one_on_some_file_system(other: str) -> None:
+    """Their folders in the source are others, so neither is a twin there; the group has one folder for both."""
+    story = Story.of(*BOTH, policy("anywhere", "select: {}\ngroupBy: {label: app}"), capacity=TWO)
+    (one,) = rayservice("prod", "one", labels="{app: shop}").values()
+    (two,) = rayservice("prod", "two", labels="{app: shop}").values()
+    story.source |= {"workloads/prod/a/\u00e9.yaml": one, f"workloads/prod/b/{other}": two}
+    assert outcome(story.run()) == {"prod/shop": "Place a Fits"}
+    plain, told_apart = sorted(story.files("clusters"), key=len)
+    assert plain == "clusters/a/workloads/prod/shop/\u00e9.yaml"
+    assert told_apart.startswith(f"clusters/a/workloads/prod/shop/{other.removesuffix('yaml')}")
+    assert folded(plain.removesuffix(".yaml")) == folded(told_apart.rsplit(".", 2)[0])
+    assert story.run().steps == ()
 
 
 def test_a_renamed_group_keeps_its_place() -> None:

@@ -4,7 +4,6 @@ What is wrong with the paths of a source, whatever lies there.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitplacer.problems import Location, Problem
@@ -12,7 +11,7 @@ from gitplacer.source.files import READ_ENDINGS, instead_of_a_file
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.source.tenancy import Tenancy
 from gitplacer.source.territory import Territory, folders_of
-from gitplacer.tree import Tree
+from gitplacer.tree import Tree, folded
 
 
 def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterator[Problem]:
@@ -59,20 +58,20 @@ def case_twins(paths: Iterable[str], land: Territory, tenancy: Tenancy) -> dict[
         within = (*whose, path.rpartition("/")[0])
         owned.append((path, whose, within))
         if unit is not None and within not in parents:
-            parents[within] = [(folder, (*whose, _folded(folder))) for folder in folders_of(path)]
+            parents[within] = [(folder, (*whose, folded(folder))) for folder in folders_of(path)]
             for folder, key in parents[within]:
                 if folders.setdefault(key, folder) != folder and folder == key[2]:
                     folders[key] = folder
     twins = {}
     for path, whose, within in owned:
         other = next((folders[key] for folder, key in parents.get(within, ()) if folders[key] != folder), None)
-        folded = (*whose, _folded(path))
+        key = (*whose, folded(path))
         if other is not None:
             twins[path] = other
-        elif folded in first:
-            twins[path] = first[folded]
+        elif key in first:
+            twins[path] = first[key]
         else:
-            first[folded] = path
+            first[key] = path
     return twins
 
 
@@ -82,8 +81,3 @@ def _apart(path: str, twin: str) -> str:
     if same.casefold() == twin.rstrip("/").casefold():
         return "upper and lower case"
     return "how Unicode composes its letters, which cannot be seen"
-
-
-def _folded(path: str) -> str:
-    """What a path is to file systems that know no case, and one way to write each letter."""
-    return unicodedata.normalize("NFC", path).casefold()

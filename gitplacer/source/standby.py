@@ -23,7 +23,7 @@ from gitplacer.source.files import SourceDocument, is_read, read_document
 from gitplacer.source.manifests import PLATFORM, read_manifest, unit_of
 from gitplacer.source.ownkinds import OwnKinds
 from gitplacer.source.tenancy import Tenancy
-from gitplacer.tree import Tree
+from gitplacer.tree import Tree, folded
 
 NAME = "${name}"
 """What stands for a clone's name in its templates."""
@@ -257,6 +257,6 @@ def _named(folder: str, paths: Iterable[str]) -> Iterator[ManifestFile]:
     for path in paths:
         stem = path[len(folder) + 1 :].rpartition(".")[0].replace(".", "-")
         name = f"{stem}.yaml"
-        if taken.setdefault(name.casefold(), path) != path:
+        if taken.setdefault(folded(name), path) != path:
             name = f"{stem}-{hashlib.sha256(path.encode()).hexdigest()[:8]}.yaml"
         yield ManifestFile(path, name)
