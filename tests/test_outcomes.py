@@ -77,6 +77,17 @@ def test_a_promise_is_kept_or_not(planned: Promised, now: PlacementRecord | None
     assert [each.fate for each in outcome.groups] == [fate]
 
 
+@pytest.mark.parametrize(
+    ("written", "fate"), [(None, Fate.AS_PLANNED), ({"n/g"}, Fate.AS_PLANNED), (set(), Fate.NOT_UPDATED)]
+)
+def test_an_update_is_kept_where_files_were_written(written: set[str] | None, fate: Fate) -> None:
+    promise = Promise(INPUTS, {"n/g": Promised("Update", ("a",)), "n/h": Promised("Place", ("a",))})
+    records = {name: record(name, "a") for name in ("n/g", "n/h")}
+    outcome = became(promise, records, INPUTS, ["1" * 40], written)
+    assert [each.fate for each in outcome.groups] == [fate, Fate.AS_PLANNED]
+    assert outcome.fate is fate
+
+
 def test_the_worst_of_all_groups_is_what_counts() -> None:
     def fate(*records: PlacementRecord) -> Fate | None:
         promise = Promise(INPUTS, {name: Promised("Place", ("a",)) for name in ("n/x", "n/y")})

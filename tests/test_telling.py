@@ -15,7 +15,7 @@ from gitplacer.hosts import HOSTS
 from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.hoststandin import OTHER, TOKEN, StandIn, Trouble, api_of, serving
-from tests.stories import cluster, rayjob, rayservice, snapshot
+from tests.stories import cluster, policy, rayjob, rayservice, snapshot
 from tests.test_reconcile import Fleet, made
 
 pytestmark = pytest.mark.server
@@ -131,6 +131,35 @@ def test_a_pass_that_did_otherwise_says_what_and_why(ci: Ci) -> None:
     assert ran.out.splitlines()[0] == f"Failure    {CONTEXT} of {commit}: {words}"
     assert ci.state.last_status(commit)[1] in ("failure", "failed")
     assert f"| prod/new | {to} | {other} (Fits) | **differs** |" in ci.state.bodies()[0]
+
+
+@BOTH
+def test_an_update_that_a_pass_holds_back_is_not_told_as_planned(ci: Ci) -> None:
+    """Its record stays as it is, and names the clusters that the plan named."""
+    hold = policy("anywhere", "select: {}\nupdate: {ifNotFit: Hold}")
+    ci.fleet.commit({**hold, **rayservice("prod", "app")}, "hold updates")
+    ci.fleet.reconcile(5)
+    newer = {path: text.replace("image: ray,", "image: newer,") for path, text in rayservice("prod", "api").items()}
+    other = {path: text.replace("name: app,", "name: app, annotations: {seen: twice},") for path, text in rayservice("prod", "app").items()}  # fmt: skip
+    ci.fleet.commit({**newer, **other}, "a newer image")
+    ci.state.opened(sha=ci.head)
+    ci.plan()
+    planned = json.loads((ci.folder / "plan.json").read_text())["groups"]
+    assert {each["group"]: each["action"] for each in planned} == {"prod/api": "Update", "prod/app": "Update"}
+    (on,) = next(each["to"] for each in planned if each["group"] == "prod/api")
+    ci.comment("--pull", "1")
+    full = {f"capacity/{path}": text for name in "ab" for path, text in snapshot(name, "n1 4 8Gi 1").items()}
+    ci.fleet.commit(full, "capacity moved")
+    commit = ci.merge()
+    ci.fleet.reconcile(6)
+    told = f"prod/api is on {on} as it was, and was to be updated; the capacity snapshots have changed since the plan"
+    assert ci.tell().out.splitlines()[:3] == [
+        f"Failure    {CONTEXT} of {commit}: differs: {told}",
+        f"  prod/api: NotUpdated, planned {on}, now {on}",
+        f"  prod/app: AsPlanned, planned {on}, now {on}",
+    ]
+    assert f"| prod/api | {on} | {on} (Fits) | **not updated** |" in ci.state.bodies()[0]
+    assert ci.state.last_status(commit)[1] in ("failure", "failed")
 
 
 @BOTH

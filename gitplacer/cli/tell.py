@@ -35,7 +35,7 @@ def command(
     After a merge and a pass, tell what became of the plan.
 
     Compares what the pull request's plan said with what the pass for the merged commit did. The comment that showed the plan says
-    so on top, and the commit gets the status gitplacer/placement: success, as planned; failure, something differs; pending, something
+    so on top, and the commit gets the status gitplacer/placement: success, as planned; failure, something differs or was not updated; pending, something
     waits, or no pass has been published yet. The commit is --rev, or the tip of the default branch of SOURCE. Run it after
     `gitplacer reconcile`, as often as you like. The token comes from GITPLACER_HOST_TOKEN, else GITHUB_TOKEN or GITLAB_TOKEN.
     """

@@ -25,6 +25,7 @@ _SYMBOLS = {
     Fate.AS_PLANNED: "as planned",
     Fate.FOUND_ROOM: "has found room",
     Fate.WAITS: "waits",
+    Fate.NOT_UPDATED: "**not updated**",
     Fate.DIFFERS: "**differs**",
 }
 _WAS_TO = {"Hold": "be held", "Remove": "be removed"}
@@ -59,7 +60,7 @@ def _line(outcome: Outcome) -> str:
         return f"carried out in {counted(len(outcome.commits), 'commit')}; no plan to compare with"
     if not outcome.groups:
         return "as planned: it changes no placement"
-    differing = _of(outcome, Fate.DIFFERS)
+    differing = [*_of(outcome, Fate.DIFFERS), *_of(outcome, Fate.NOT_UPDATED)]
     if differing:
         first = differing[0]
         rest = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
@@ -112,6 +113,10 @@ def _row(each: GroupOutcome) -> str:
 
 def _where(each: GroupOutcome) -> str:
     planned = few(each.planned.to)
+    if each.fate is Fate.NOT_UPDATED:
+        return (
+            f"is on {few(each.now)} as it was, and was to be updated" if each.now else "was to be updated, and is not"
+        )
     now = f"is on {few(each.now)}" if each.now else "is on no cluster"
     action = each.planned.action
     return f"{now} instead of {planned}" if planned else f"{now}, and was to {_WAS_TO.get(action, action.lower())}"
@@ -126,9 +131,8 @@ def _links(commits: Sequence[str], link: Callable[[str], str]) -> str:
 
 def _worst_first(outcome: Outcome) -> list[GroupOutcome]:
     """The groups, those first of which a reader must know: what is beyond the last row is as planned."""
-    return [
-        each for fate in (Fate.DIFFERS, Fate.WAITS, Fate.FOUND_ROOM, Fate.AS_PLANNED) for each in _of(outcome, fate)
-    ]
+    order = (Fate.DIFFERS, Fate.NOT_UPDATED, Fate.WAITS, Fate.FOUND_ROOM, Fate.AS_PLANNED)
+    return [each for fate in order for each in _of(outcome, fate)]
 
 
 def _as_many_as_fit(parts: Sequence[str]) -> list[str]:

@@ -2,14 +2,15 @@
 After the merge: what became of the plan that a pull request showed.
 
 What a pass did with a commit of the source is read from the deployment repo alone: its commits name the source commit that they were
-computed from, and the records tell where each group is since. If no commit names it, the pass of a later one has carried it
-out as well. So this can be asked at any time, from anywhere, and again when what waited has found room.
+computed from, the files that they changed tell which groups were written, and the records tell where each group is since. If no commit
+names it, the pass of a later one has carried it out as well. So this can be asked at any time, from anywhere, and again when what waited has found room.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.formats.outcome import description, outcome_markdown, remembered_in, with_outcome
 from gitplacer.git.address import Address
+from gitplacer.git.objects import MissingObject
 from gitplacer.git.program import CommandFailed
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository, parse_commit
@@ -25,12 +27,17 @@ from gitplacer.hosts.comments import ours, upsert
 from gitplacer.hosts.host import LONGEST_DESCRIPTION, Host, Pull, State, Status
 from gitplacer.hosts.pagefiles import read_plain
 from gitplacer.kept import read_records
+from gitplacer.kinds.record import PlacementRecord
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, deployment_address, opened_deployment, opened_source
 from gitplacer.plaintext import printable
 from gitplacer.redactor import redact
+from gitplacer.render import namespace_file
 from gitplacer.review.outcomes import Fate, Outcome, Promise, became, promise_of
 from gitplacer.settings import Settings, UsageError
+from gitplacer.source.files import Memo
+from gitplacer.source.manifests import PLATFORM
+from gitplacer.units import unit_of
 
 CONTEXT = "gitplacer/placement"
 """Under which name a commit's status says what became of it."""
@@ -41,6 +48,7 @@ _STATES: Mapping[Fate | None, State] = {
     None: State.PENDING,
     Fate.AS_PLANNED: State.SUCCESS,
     Fate.WAITS: State.PENDING,
+    Fate.NOT_UPDATED: State.FAILURE,
     Fate.DIFFERS: State.FAILURE,
 }
 
@@ -85,9 +93,10 @@ def landed(settings: Settings, progress: Progress) -> Landed:
         commits = _carried_out(settings, commit.id, _passes(deployment))
         tree = deployment.repository.tree(commits[-1].id) if commits else None
         records = read_records(tree, memo, [])[0] if tree is not None else {}
+        written = _written(deployment.repository, commits, spec.deployment.root, records, memo)
     inputs = _inputs(commits[0]) if commits else {}
     ids = [each.id for each in commits]
-    return Landed(commit.id, tuple(commits), lambda promise: became(promise, records, inputs, ids), address)
+    return Landed(commit.id, tuple(commits), lambda promise: became(promise, records, inputs, ids, written), address)
 
 
 def _passes(deployment: Deployment) -> list[Commit]:
@@ -116,6 +125,29 @@ def _carried_out(settings: Settings, commit: str, passes: Sequence[Commit]) -> l
                     exact = [other for other in passes if other.trailer(f"{PREFIX}Source") == source]
                     break
     return exact[::-1]
+
+
+def _written(
+    repository: Repository, commits: Sequence[Commit], root: str, records: Mapping[str, PlacementRecord], memo: Memo
+) -> frozenset[str] | None:
+    """
+    The groups of which commits changed files, or that of their namespace; None where there was nothing before, or a clone does not have it.
+    `records` are those after the commits.
+    """
+    if not commits or not all(each.parents for each in commits):
+        return None
+    try:
+        before = read_records(repository.tree(commits[0].parents[0]), memo, [])[0]
+        changed = {path for each in commits for path in repository.changes(each.parents[0], each.id)}
+    except (MissingObject, NoSuchRevision):
+        return None
+    having = defaultdict[str, set[str]](set)
+    for record in (*before.values(), *records.values()):
+        having[f"{PLATFORM}/{namespace_file(record.metadata.namespace)}"].add(record.id)
+        for member in record.members:
+            having[f"{unit_of(record)}/{member.file}"].add(record.id)
+    within = [path.removeprefix(f"{root}/") for path in changed if path.startswith(f"{root}/")]
+    return frozenset(group for path in within for group in having.get(path.partition("/")[2], ()))
 
 
 def _is_in(repository: Repository, commit: str, later: str) -> bool:

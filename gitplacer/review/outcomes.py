@@ -3,7 +3,8 @@ What a plan promised, and what became of it.
 
 A reviewer merges what a plan showed. Until a pass carries it out, capacity and the deployment repo may have moved, and then the pass
 decides anew. So a plan is remembered in a few bytes: each group that it would change, and where that would be. Afterwards
-they are held against the records in the deployment repo, group by group.
+they are held against the records in the deployment repo, group by group. A group that was to be updated where it is has the same record
+if that was held, so what tells is whether any of its files was written.
 
 A remembered plan travels through places that others can write to. It decides nothing, so all that is asked of it is that reading
 it does no harm.
@@ -16,7 +17,7 @@ import binascii
 import enum
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -52,6 +53,7 @@ class Fate(enum.StrEnum):
     AS_PLANNED = "AsPlanned"
     FOUND_ROOM = "FoundRoom"  # it was to wait, and need not any more
     WAITS = "Waits"
+    NOT_UPDATED = "NotUpdated"  # it is where it was to be, and has none of what it was to get
     DIFFERS = "Differs"
 
 
@@ -84,7 +86,8 @@ class Outcome:
         if not self.commits and (self.promise is None or self.promise.groups):
             return None
         fates = {each.fate for each in self.groups}
-        return next((fate for fate in (Fate.DIFFERS, Fate.WAITS) if fate in fates), Fate.AS_PLANNED)
+        worst = (Fate.DIFFERS, Fate.NOT_UPDATED, Fate.WAITS)
+        return next((fate for fate in worst if fate in fates), Fate.AS_PLANNED)
 
 
 def promise_of(document: Mapping[str, Any]) -> Promise:
@@ -152,14 +155,22 @@ def unpacked(text: str) -> Promise | None:
 
 
 def became(
-    promise: Promise | None, records: Mapping[str, PlacementRecord], inputs: Mapping[str, str], commits: Sequence[str]
+    promise: Promise | None,
+    records: Mapping[str, PlacementRecord],
+    inputs: Mapping[str, str],
+    commits: Sequence[str],
+    written: Collection[str] | None = None,
 ) -> Outcome:
     """
-    What became of a promise by the records that a pass left, and what the pass was computed from. What would have happened anyway
-    is no part of it.
+    What became of a promise by the records that a pass left, what the pass was computed from, and the groups of which files were `written`,
+    None if nobody knows. What would have happened anyway is no part of it.
     """
     promised = promise.groups.items() if promise is not None and commits else ()
-    groups = tuple(_outcome(name, each, records.get(name)) for name, each in promised if not each.anyway)
+    groups = tuple(
+        _outcome(name, each, records.get(name), is_written=written is None or name in written)
+        for name, each in promised
+        if not each.anyway
+    )
     before = promise.inputs if promise is not None else {}
     moved = tuple(
         name for name in ("capacity", "deployment", "version") if before.get(name, "") != inputs.get(name, "")
@@ -167,7 +178,7 @@ def became(
     return Outcome(promise=promise, groups=groups, moved=moved if commits else (), commits=tuple(commits))
 
 
-def _outcome(name: str, planned: Promised, record: PlacementRecord | None) -> GroupOutcome:
+def _outcome(name: str, planned: Promised, record: PlacementRecord | None, *, is_written: bool) -> GroupOutcome:
     now = clusters_with_files(record)
     if planned.action == Action.HOLD and set(now) == set(planned.to):
         fate = Fate.AS_PLANNED  # who is held keeps the record that he has, also of having waited
@@ -176,7 +187,8 @@ def _outcome(name: str, planned: Promised, record: PlacementRecord | None) -> Gr
     elif planned.action == Action.WAIT and now:
         fate = Fate.FOUND_ROOM
     elif set(now) == set(planned.to) and (record is not None or planned.action == Action.REMOVE):
-        fate = Fate.AS_PLANNED
+        held = planned.action == Action.UPDATE and not is_written
+        fate = Fate.NOT_UPDATED if held else Fate.AS_PLANNED
     else:
         fate = Fate.DIFFERS
     return GroupOutcome(
