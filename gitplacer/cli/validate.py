@@ -1,4 +1,8 @@
-"""`gitplacer validate`: every problem in the source and its capacity snapshots. Needs no deployment repo."""
+"""
+`gitplacer validate`: every problem in the source and its capacity snapshots, wherever objects go. Needs no deployment repo.
+
+What an object becomes on a cluster is told by a plan, for the clusters that it goes to: on others nobody may mind.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,9 @@ def command(output: str, **where: Any) -> int:
     SOURCE is a directory or an address. A local work tree is read as it lies. More than a hundred problems are told by code and folder,
     with examples and counts; --format json has every one. Exits with 1 if there is an error;
     warnings do not count.
+
+    What depends on where objects go is no part of it: an override that cannot be made on a cluster, or one that makes what the API server
+    refuses there, and an edit that cannot be made of what is deployed. `gitplacer plan` and the pass tell these, and hold the group.
     """
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.formats import PROBLEM_FORMATS

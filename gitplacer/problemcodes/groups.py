@@ -292,7 +292,8 @@ CODES: Mapping[str, Code] = {
     ),
     "CannotEdit": Code(
         "An override cannot be made",
-        "The field it names is not there, or is written once and used twice through an anchor.",
+        "The field it names is not there, or is written once and used twice through an anchor. A plan tells it of the clusters that an object "
+        "goes to; `gitplacer validate`, which does not know them, does not.",
         "Change the override's path, or write the field out in the manifest.",
     ),
     "MisspeltAnnotation": Code(
