@@ -152,7 +152,7 @@ class Beginnings(Generic[_Value]):
 
 
 def is_plain(name: str) -> bool:
-    """Whether a shell pattern over plain names has no wildcard, so that it matches itself alone."""
+    """Whether a pattern has no wildcard, so that it matches itself alone. A name in braces is none."""
     return not any(sign in name for sign in "*?[")
 
 

@@ -152,7 +152,7 @@ def _not_recursive(document: Document, source: Path, below: Mapping[str, Sequenc
 
 
 def _matching(glob: str, folders: Collection[str]) -> list[str]:
-    if not any(wild in glob for wild in "*?["):
+    if pathglob.is_plain(glob):
         return [glob] if glob in folders else []
     return [folder for folder in folders if pathglob.compiled(glob).fullmatch(folder)]
 

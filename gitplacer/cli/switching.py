@@ -104,13 +104,14 @@ def label_selector(text: str | None, option: str) -> LabelSelector:
 
 
 def _hint(before: Hydration, selection: Selection) -> str:
+    from gitplacer import pathglob
     from gitplacer.kinds.nearlabels import near_label
     from gitplacer.problems import meant, nearest
 
     known = [g.id for g in before.snapshot.groups.values()]
-    [*named] = [group for group in selection.groups if not set(group) & set("*?[")]
-    if named:
-        return nearest(named[0], known)
+    named = next(filter(pathglob.is_plain, selection.groups), None)
+    if named is not None:
+        return nearest(named, known)
     if any("/" not in group for group in selection.groups):
         return 'a group is called <namespace>/<name>, and a wildcard stays within either: "*/*" is all of them'
     own = before.snapshot.source.own
