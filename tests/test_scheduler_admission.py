@@ -21,7 +21,7 @@ from gitplacer.workloads.facts import Role
 from gitplacer.workloads.surroundings import Surroundings
 from tests.commands import run
 from tests.dumps import Json, a_pod, a_set, claim, judged, machine, pod_spec, said, storage_class, term, thing
-from tests.schedulerobjects import board, node, pod, pods
+from tests.schedulerobjects import board, expression, node, node_affinity, pod, pods
 
 A, B = machine("a"), machine("b")
 
@@ -478,6 +478,32 @@ def test_a_pod_that_preempts_others_holds_its_room_against_those_it_does_not_ran
 def test_a_pod_that_waits_without_a_node_holds_nothing() -> None:
     waiting = pod("w", cpu="6", status={"phase": "Pending"})
     assert judge(read_cluster([node("n")], [waiting], []), [read_pod(pod("p", cpu="8"))]).fit == "Fits"
+
+
+def to_come(cpu: str, on: str = "n", name: str = "d", **more: Any) -> Json:
+    """A pod of a DaemonSet, which names its node."""
+    field = {"matchFields": [expression("metadata.name", "In", on)]}
+    return a_pod(name, cpu=cpu, affinity=node_affinity(field), **more)
+
+
+@pytest.mark.parametrize(
+    ("answer", "there"),
+    [
+        ("No InsufficientCapacity", [to_come("3")]),
+        ("Fits", [to_come("2")]),
+        ("No InsufficientCapacity", [to_come("1"), to_come("2", name="e")]),
+        ("No InsufficientCapacity", [to_come("3"), to_come("6", name="e")]),  # the second is stuck behind the first
+        ("Fits", [to_come("9")]),  # it is stuck
+        ("Fits", [to_come("3", priority=-1)]),  # the gang outranks it
+        ("Fits", [to_come("3", "elsewhere")]),
+        ("Fits", [to_come("3", nodeSelector={"gpu": "yes"})]),  # its node refuses it
+        ("Fits", [to_come("3", status={"phase": "Failed"})]),
+        ("Fits", [a_pod("w", cpu="3")]),  # which may go anywhere
+    ],
+)
+def test_a_pod_that_waits_for_its_own_node_holds_its_room_there(answer: str, there: list[Json]) -> None:
+    """On a node that has just joined, those of all DaemonSets do. Their room was promised."""
+    assert said([a_pod("p", cpu="6")], machine("n"), *there) == answer
 
 
 # -- gates, spreading, slices -----------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ class Reason(enum.StrEnum):
     PRIORITY_CLASS_CONFLICT = "PriorityClassConflict"  # the pods say another priority than their class
     LIMIT_RANGE = "LimitRangeViolated"
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota of their namespace lets in fewer of the pods
-    NODE_NOMINATED = "NodeNominated"  # fits only where room is held for a pod that preempts others
+    NODE_NOMINATED = "NodeNominated"  # fits only where room is held for a pod that is about to come
     # there is not enough
     INSUFFICIENT_CAPACITY = "InsufficientCapacity"  # fits this cluster when empty: wait, or free some
     QUEUE_QUOTA = "QueueQuota"  # Kueue there has less quota left than its queued objects ask for

@@ -20,6 +20,7 @@ from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Identity
 from gitplacer.observing.pending import reason_of
 from gitplacer.observing.times import instant
+from gitplacer.scheduler.arriving import pinned
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.reading import cursor_of, read_existing
 
@@ -101,19 +102,9 @@ def read_pod(value: Mapping[str, Any], recall: Recall) -> PodSeen | None:
         since=since,
         reason=sys.intern(reason),
         nominated="" if pod.node_name else sys.intern(pod.nominated),
-        pinned="" if pod.node_name else sys.intern(_pinned(pod)),
+        pinned="" if pod.node_name else sys.intern(pinned(pod)),
         flaw=pod.flaw,
     )
-
-
-def _pinned(pod: Pod) -> str:
-    """The node that a pod's affinity names, as the controller of DaemonSets has it; '' where it names none or several."""
-    named = {
-        tuple(name for each in term.fields if each.operator == "In" for name in each.values)
-        for term in pod.affinity or ()
-    }
-    only = named.pop() if len(named) == 1 else ()
-    return only[0] if len(only) == 1 else ""
 
 
 def owner_of(metadata: Cursor, namespace: str) -> Identity | None:

@@ -130,7 +130,7 @@ def _refuted(board: Board, otherwise: Board | None) -> Refuted | int:
 
 def _beside_nominated(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod]) -> Answer:
     """
-    Pods for which others are preempted hold the room on their node against pods of the same priority and below. Where some of
+    Pods that are about to come to a node, such as those for which others are preempted, hold their room there against pods of the same priority and below. Where some of
     the gang outrank them, what they hold may still be had, and is not promised.
     """
     waiting = [pod for pod in cluster.pods if pod.nominated and not pod.node_name]
@@ -147,7 +147,7 @@ def _beside_nominated(cluster: ClusterObjects, gang: Sequence[Pod], besides: Seq
     daring = beside(most)
     if daring.fit is Fit.NO:
         return found
-    message = "fits only where room is held for a pod that preempts others, and that some of the gang outrank"
+    message = "fits only where room is held for a pod that is about to come there, and that some of the gang outrank"
     return Answer(Fit.TIGHT, daring.placement, Why(Reason.NODE_NOMINATED, message))
 
 

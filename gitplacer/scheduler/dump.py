@@ -21,6 +21,7 @@ from gitplacer.model.workload import ClaimSpec, Identity, PodSet, PodShape
 from gitplacer.plaintext import few
 from gitplacer.scheduler.admission import Rules, read_rules
 from gitplacer.scheduler.answer import Answer, Fit, Why, judge
+from gitplacer.scheduler.arriving import with_arriving
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
 from gitplacer.scheduler.gangs import expanded
 from gitplacer.scheduler.manifests import Members, members, together
@@ -85,7 +86,7 @@ def read_dump(value: Any) -> Dump:
     """A List of objects, or what else `objects_in` takes; kinds that nobody asks for are passed over."""
     items = objects_in(value)
     present = frozenset(map(_identity, (item for item in items if item.get("kind") != "Pod")))
-    return Dump(read_list(value), read_storage(items), read_rules(items), _services(items), present)
+    return Dump(with_arriving(read_list(value)), read_storage(items), read_rules(items), _services(items), present)
 
 
 def _identity(value: Mapping[str, Any]) -> Identity:

@@ -25,7 +25,7 @@ PODS = "pods"
 class Pod(PodShape):
     """
     A pod by name: its shape, whose rules are filled in for its namespace and labels. `claims` are its volume claims, by the names
-    that they have in its namespace; `nominated` is the node for which it preempts others, and waits. `flaw` says why its size
+    that they have in its namespace; `nominated` is the node for which it preempts others, or to which it is about to come, and waits. `flaw` says why its size
     or its place cannot be known; '' if they are.
     """
 
