@@ -190,6 +190,44 @@ def test_a_share_comes_whole_or_waits_and_the_others_run() -> None:
     assert replicas(story) == {"a": 5, "b": 5}
 
 
+def verdicts(done: Hydration) -> dict[str, str]:
+    """Of each cluster what `gitplacer explain` says of it, without what it is."""
+    lines = (line.split(maxsplit=3) for line in explain_group(done.view, "shop/web").splitlines())
+    return {words[0]: words[3] for words in lines if len(words) == 4 and words[1] in ("Chosen", "Feasible", "Rejected")}
+
+
+THERE = "is there already"
+TOO_FEW = f"{THERE}; one replica more: 4 of 5 pod fit; short 1 cpu"
+NO_MORE = f"{TOO_FEW}; more than the cluster holds when empty"
+ANY_ROOM = policy("divide", "select: {namespaces: [shop]}\nplacement: {type: Divide, divideBy: Room}")
+
+
+@pytest.mark.parametrize(
+    ("way", "change", "said"),
+    [
+        (DIVIDE, {}, {"a": NO_MORE, "b": THERE}),
+        (ANY_ROOM, {}, {"a": NO_MORE, "b": NO_MORE.replace("4 of 5", "5 of 6")}),
+        (DIVIDE, snapshot("a", "n1 9 64Gi|, used: {cpu: 5}"), {"a": TOO_FEW, "b": THERE}),
+        (DIVIDE, cluster("a", state="Cordoned"), {"a": THERE, "b": NO_MORE.replace("4 of 5", "5 of 6")}),
+        (DIVIDE, rooms(a=8), {"a": THERE, "b": THERE}),
+    ],
+)  # fmt: skip
+def test_what_one_replica_more_would_lack_is_told_where_some_are(
+    way: dict[str, str], change: dict[str, str], said: dict[str, str]
+) -> None:
+    """It was said of such a cluster that the app is there already, and nothing of why there is not more of it."""
+    story = Story.of(clusters("ab"), way, web(8), capacity=rooms(a=4, b=5))
+    story.run()
+    assert replicas(story) == {"a": 4, "b": 4}
+    story.source |= web(10)
+    for path, text in change.items():
+        (story.source if path in story.source else story.capacity)[path] = text
+    grown = verdicts(story.run())
+    assert {name: text.replace("fits", THERE) for name, text in grown.items()} == said
+    assert is_at_rest(story)
+    assert verdicts(story.run()) == said
+
+
 def test_who_waits_in_part_is_told_wherever_it_is_told_who_waits() -> None:
     story = Story.of(clusters("ab"), DIVIDE, web(10), capacity=rooms(a=4, b=16))
     story.run()

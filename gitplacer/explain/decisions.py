@@ -23,6 +23,7 @@ from gitplacer.model.decision import (
     Action,
     Candidate,
     Decision,
+    Finding,
     Phase,
     Reason,
     Verdict,
@@ -189,8 +190,17 @@ def refused_approvals(decisions: Iterable[Decision], snapshot: Snapshot) -> Iter
 
 
 def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> str:
-    """Why a cluster is what it is in a decision, with the place of the policy or cluster that says so."""
-    finding, cluster = candidate.finding, view.clusters.get(candidate.cluster)
+    """
+    Why a cluster is what it is in a decision, with the place of the policy or cluster that says so; and why it has not more of a group that waits in part.
+    """
+    text = _said_of(candidate.cluster, candidate.finding, decision, view)
+    if candidate.more is None:
+        return text
+    return f"{text}; one replica more: {_said_of(candidate.cluster, candidate.more, decision, view)}"
+
+
+def _said_of(name: str, finding: Finding, decision: Decision, view: PlanView) -> str:
+    cluster = view.clusters.get(name)
     text = finding_text(finding, cluster)
     group = view.snapshot.groups.get(decision.group)
     is_tenants = finding.code in FROM_TENANT or (finding.spending is not None and finding.spending.tenant)
@@ -201,7 +211,7 @@ def verdict_text(candidate: Candidate, decision: Decision, view: PlanView) -> st
     if finding.code is Reason.CLUSTER_LOST and finding.subject:  # it is the Fleet that says how long a silence means it
         return with_place(text, place(view, "Fleet", view.snapshot.source.own.fleet.metadata.name))
     if finding.code in FROM_CLUSTER:
-        return with_place(text, place(view, "Cluster", candidate.cluster))
+        return with_place(text, place(view, "Cluster", name))
     policy = view.policy(decision)
     if finding.code in ROOM and finding.wanted and policy and cluster and cluster.spec.autoscaler:
         if policy.spec.placement.scale_up == "Never":

@@ -322,11 +322,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One cluster's verdict in one decision."""
+    """One cluster's verdict in one decision. `more`: of one that has some of a divided group, what one replica more would lack there, if it waits."""
 
     cluster: str
     verdict: Verdict
     finding: Finding
+    more: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

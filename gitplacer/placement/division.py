@@ -7,13 +7,13 @@ gives one up before another has taken it: what is divided anew is never less for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.counts import Counts, Part
-from gitplacer.model.decision import Action, Decision, Finding, Reason, Verdict
+from gitplacer.model.decision import Action, Candidate, Decision, Finding, Reason, Verdict
 from gitplacer.placement.choice import Choice
 from gitplacer.placement.departures import Departures
 from gitplacer.placement.due import Due, Dues, Replicas
@@ -76,10 +76,11 @@ class Division:
         record = self._pass.records[group.id]
         since = record.waiting_since if record and record.waiting_since else self._pass.snapshot.now
         stuck = finding.code is Reason.NOWHERE_TO_GO
+        candidates = self._choice.evaluation.candidates(group, policy, after, reasons, waits=waits or stuck)
         held = stuck or finding in due.stuck.values()
         return Decision(
             group=group.id, policy=policy.name, action=_action(before, after, held), before=before, after=after,
-            finding=finding, reasons=reasons, candidates=self._choice.evaluation.candidates(group, policy, after, reasons, waits=waits or stuck),
+            finding=finding, reasons=reasons, candidates=tuple(self._with_more(group, policy, due, new, missing, candidates)),
             waiting_since=since if waits else None, updated_in_place=held,
         )  # fmt: skip
 
@@ -194,6 +195,31 @@ class Division:
                 new[name][part] -= less
                 over -= less
 
+    def _with_more(
+        self,
+        group: Group,
+        policy: PlacementPolicy,
+        due: Due,
+        new: Mapping[str, Replicas],
+        missing: Mapping[str, int],
+        candidates: Iterable[Candidate],
+    ) -> Iterator[Candidate]:
+        """Verdicts, and of clusters that would take more, as the room decides or the weights, what one replica more would lack."""
+        waiting = [p for p, total in sorted(due.totals.items()) if sum(has.get(p, 0) for has in new.values()) < total]
+        for candidate in candidates:
+            name = candidate.cluster
+            has, wish = new.get(name, {}), due.shares.get(name, {})
+            parts = waiting if due.weights is None else [part for part in sorted(wish) if has.get(part, 0) < wish[part]]
+            if candidate.verdict is not Verdict.CHOSEN or not parts or not missing or name in due.leaving:
+                yield candidate
+                continue
+            known = self._pass.counts.get((group.id, name), Counts())
+            one_more = {**has, parts[0]: has.get(parts[0], 0) + 1}
+            self._pass.count(group.id, name, self._dues.counts(due, name, {**new, name: one_more}))
+            more = self._choice.evaluation.lacks(group, policy, name)
+            self._pass.count(group.id, name, known)
+            yield replace(candidate, more=more)
+
     def _finding(
         self,
         group: Group,
@@ -244,7 +270,9 @@ def brought_on(earlier: Decision, later: Decision) -> Decision:
     news = bool(later.reasons) or finding != earlier.finding
     known = {each.cluster: each for each in earlier.candidates if each.verdict is Verdict.CHOSEN}
     candidates = tuple(
-        known.get(each.cluster, each) if each.verdict is Verdict.CHOSEN and each.cluster not in later.reasons else each
+        replace(known.get(each.cluster, each), more=each.more)
+        if each.verdict is Verdict.CHOSEN and each.cluster not in later.reasons
+        else each
         for each in later.candidates
     )
     if later.before == later.after:

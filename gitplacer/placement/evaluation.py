@@ -129,6 +129,33 @@ class Evaluation:
             return ()
         return self.candidates(group, group.policy, here, {}, waits=False)
 
+    def lacks(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
+        """
+        What keeps a cluster from having all that a group asks for there now, where it is already with less; None if nothing is known to.
+        """
+        found = self._pass.entrance.may_not_enter(group, policy, self._pass.clusters[name]) or self._spoken_for(
+            group, name
+        )
+        found = found or self._purse.exceeded(group, name, ()) or self._tries.tight[group.id].get(name)
+        if found is not None:
+            return found
+        found = self._beside_its_own(group, policy, name, self._books[name])
+        others = ", ".join(other for other in self._occupancy.reservations.on(name) if other != group.id)
+        if others and not _fits(found):
+            whole = self._beside_its_own(group, policy, name, self._occupancy.unreserved(name))
+            found = Finding(code=Reason.RESERVED_FOR, subject=others) if _fits(whole) else found
+        return None if _fits(found) else found
+
+    def _beside_its_own(self, group: Group, policy: PlacementPolicy, name: str, there: Ledger) -> Finding:
+        """What there is to say of room on a cluster for what a group asks for and is not seen to have."""
+        known = self._books[name].copy()
+        self._books.replace(name, there.copy())
+        self._books.release(group.id, name)
+        missing = self._books[name].shown.not_seen(group.id, self._pass.gang_on(group.id, name))
+        found = self._room_of(group, policy, name, missing)
+        self._books.replace(name, known)
+        return found
+
     def _room_unless_spread(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
         """The verdict on a cluster's room, or that it was passed over, with room, so that copies are spread."""
         found, passed_over = self._room_for_others(group, policy, name), self._spreading.passed_over(group, name)

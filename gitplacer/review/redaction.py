@@ -59,7 +59,7 @@ def redacted_decision(decision: Decision, shown: Collection[str]) -> Decision:
         reasons=_redacted(decision.reasons),
         refused=_redacted(decision.refused),
         besides=_redacted(decision.besides),
-        candidates=tuple(Candidate(c.cluster, c.verdict, redacted_finding(c.finding)) for c in decision.candidates),
+        candidates=tuple(map(_redacted_candidate, decision.candidates)),
         blocked_by=tuple(group for group in decision.blocked_by if group in shown),
         claim=claim,
     )
@@ -67,6 +67,11 @@ def redacted_decision(decision: Decision, shown: Collection[str]) -> Decision:
 
 def _redacted(findings: Mapping[str, Finding]) -> dict[str, Finding]:
     return {name: redacted_finding(finding) for name, finding in findings.items()}
+
+
+def _redacted_candidate(candidate: Candidate) -> Candidate:
+    more = redacted_finding(candidate.more) if candidate.more is not None else None
+    return replace(candidate, finding=redacted_finding(candidate.finding), more=more)
 
 
 def redacted_finding(finding: Finding) -> Finding:
