@@ -211,6 +211,33 @@ def test_machines_that_can_be_added_count(there: list[str], most: int, exhausted
     )
 
 
+@pytest.mark.parametrize(
+    ("limits", "topology", "hosts"),
+    [
+        ("{cpu: 16}", "", 4),
+        ("{cpu: 12}", "", 3),  # one of each sort, though three of the one or one of the other may come
+        ("{cpu: 8}", "", 2),
+        ("{cpu: 16, nodes: 2}", "", 4),
+        ("{cpu: 16, nodes: 1}", "", 2),
+        ("{cpu: 12}", "profile: {sliceTopology: slice}", 3),
+        ("{cpu: 12}", "profile: {sliceTopology: pool}", 3),  # each sort is in a pool of its own
+    ],
+)
+def test_machines_of_several_types_are_counted_together_against_a_limit(limits: str, topology: str, hosts: int) -> None:
+    """Each was counted as if the others did not come: with 12 cpu for both, it was said that five hosts find machines."""
+    grows = cluster(
+        "c", autoscaler="{type: Karpenter, nodeTypes: ["
+        "{name: small, labels: {slice: s, pool: s}, allocatable: {cpu: 4, memory: 32Gi}},"
+        "{name: large, labels: {slice: s, pool: l}, allocatable: {cpu: 8, memory: 32Gi}}],"
+        f" nodePools: [{{name: any, limits: {limits}}}]}}", **({"profile": topology.partition(": ")[2]} if topology else {}),
+    )  # fmt: skip
+    manifest = app("replicas: 0, maxReplicas: 1, numOfHosts: 4", resources='{requests: {cpu: "4"}}')
+    said = told(Story.of(grows, ANYWHERE, manifest, capacity=snapshot("c", "n1 3 64Gi")).run())
+    expected = f"{hosts} of 4 hosts of a replica find a node" if 1 < hosts < 4 else ""
+    assert (said == []) is (hosts == 4)
+    assert expected in "".join(said)
+
+
 def test_a_policy_that_reserves_the_minimum_has_no_room_for_workers_that_are_written() -> None:
     minimum = policy("anywhere", "select: {}\nplacement: {reserve: Minimum}")
     done = story([PLAIN], app("replicas: 2, minReplicas: 0, maxReplicas: 8"), minimum).run()

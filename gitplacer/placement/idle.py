@@ -15,7 +15,7 @@ a cluster could not run them is found out only where somebody is told.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import PodSet, PodShape
+from gitplacer.placement.autoscalers.exact import Offer, Question, cheapest
 from gitplacer.placement.autoscalers.limits import in_the_way
 from gitplacer.placement.nodes import MOST_MACHINES, Amounts, Counts, Indexes, Mask, Nodes, lasting, tallied
 from gitplacer.placement.survey import NodeClasses
@@ -96,6 +97,9 @@ class Offers:
             seats = _seats(self._row, self._nodes[0].columns.asked(idle.shape), idle.hosts)
             seats *= np.minimum(self._machines, idle.hosts) * self._classes.admits(idle.shape)[self._shape]
             found |= np.bincount(self._cluster, seats, len(found)) >= idle.hosts
+            for index in np.flatnonzero(found & ~self._unknown).tolist() if idle.hosts > 1 else ():
+                if _share_limits(self._nodes[index]):  # each type was taken alone
+                    found[index] = in_vain(self._nodes[index], idle, self._topologies[index]) is None
         return found
 
 
@@ -112,6 +116,29 @@ def _may_be_added(nodes: Nodes) -> dict[str, int]:
     left = nodes.catalogue.left({}, to_placed=True)
     types = nodes.types.items()
     return {key: min([MOST_MACHINES, *(left[limit] // n for limit, n in type_.draws)]) for key, type_ in types}
+
+
+def _share_limits(nodes: Nodes) -> bool:
+    """Whether several types of machine that may be added count against one limit, as those of a node pool do."""
+    names = [name for type_ in nodes.types.values() for name, _ in type_.draws]
+    return len(set(names)) < len(names)
+
+
+def _seats_added(nodes: Nodes, seats: Mapping[str, int], wanted: int) -> int:
+    """
+    How many of some pods machines hold that may be added together, no more counted than are wanted. `seats` is how many one machine holds of each
+    type, by key. Limits count for all types together: that each could come without the others says nothing.
+    """
+    left = nodes.catalogue.left({}, to_placed=True)
+    offers = tuple(Offer(key, 1, (each,), (True,), nodes.types[key].draws) for key, each in sorted(seats.items()))
+    alone = _may_be_added(nodes)
+    fewest = min(wanted, max((alone[key] * each for key, each in seats.items()), default=0))
+    most = min(wanted, sum(alone[key] * each for key, each in seats.items()))
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        may = cheapest(Question(((1,),), (middle,), (), offers, left)) is not None
+        fewest, most = (middle, most) if may else (fewest, middle - 1)
+    return fewest
 
 
 def _has_columns(nodes: Nodes, pod: PodShape) -> bool:
@@ -137,11 +164,14 @@ def in_vain(nodes: Nodes, idle: Idle, slice_topology: str = "") -> Finding | Non
     key, pod, named = idle.pool_key(slice_topology), idle.shape, asks_for_a_name(idle.shape)
     row, is_known = nodes.columns.asked(pod), _has_columns(nodes, pod)
     refused, together = _weighed(_places(nodes, named), idle, key)
-    for type_key, most in _may_be_added(nodes).items() if is_known else ():
+    added: dict[str, dict[str, int]] = defaultdict(dict)
+    for type_key in nodes.types if is_known else ():
         if nodes.type_admits(pod, type_key):
             # Machines of one type are in one pool where nobody says otherwise.
             pool = dict(nodes.shapes[nodes.type_shape[type_key]].labels).get(key, type_key) if key else ""
-            together[pool] += int(_seats(nodes.type_row[type_key][None, :], row, idle.hosts)[0]) * most
+            added[pool][type_key] = int(_seats(nodes.type_row[type_key][None, :], row, idle.hosts)[0])
+    for pool, seats in added.items():
+        together[pool] += _seats_added(nodes, seats, idle.hosts)
     found = _never(idle, len(nodes.machines), refused, together)
     if found is None or not is_known:
         return found
