@@ -4,6 +4,8 @@ ResourceQuotas in a plan: what a namespace may take on a cluster is promised onc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitplacer.explain import finding_text
@@ -416,6 +418,50 @@ def test_what_goes_on_beyond_its_quota_takes_what_gets_free(rule: dict[str, str]
     story.source |= deployment("web", "x", FULL, replicas=4) | deployment("web", "new", FULL)
     story.source |= deployment("other", "beside", FULL)
     assert outcome(story.run()) == {"other/beside": "Place a Fits", **outcomes}
+
+
+NO_SURGE = "strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}"
+MAY_MISS_ONE = "strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"
+
+
+@pytest.mark.parametrize(("kind", "more", "limits", "left"), [
+    ("Deployment", "strategy: {type: Recreate}", "", [4, 4, 4]),  # six of ten in the end
+    ("Deployment", NO_SURGE, "", [4, 4, 4]),
+    ("StatefulSet", "serviceName: x", "", [4, 4, 4]),
+    ("StatefulSet", "serviceName: x", "limits.cpu: 20, ", [4, 4, 4]),
+    ("Deployment", MAY_MISS_ONE, "", [4, 3, 3]),  # its surge may wait, and takes what there is
+    ("Deployment", "", "", [2, 2, 2]),  # two new ones, and an old one that waits for the last of them
+])  # fmt: skip
+def test_what_larger_pods_take_of_a_quota_at_the_end_is_kept_from_the_merge_on(
+    kind: str, more: str, limits: str, left: list[int]
+) -> None:
+    """In the pass of the edit it was; in those that followed, until a snapshot showed the new ones, it was given to others."""
+    asks = "limits: {{cpu: {0}, memory: 1Gi}}, requests: {{cpu: {0}, memory: 1Gi}}"
+
+    def web(cpu: int) -> dict[str, str]:
+        return deployment("web", "x", asks.format(cpu), replicas=2, kind=kind, more=more)
+
+    def space(used: int) -> str:
+        pods = ", ".join(2 * ['{role: pod, node: n1, requests: {cpu: "2", memory: 1Gi}}'])
+        bounds = quota(f"{{{limits}requests.cpu: 10}}", f"{{requests.cpu: {used}}}")
+        return bounds + (f"groups: [{{name: web/x, phase: Running, ready: true, pods: [{pods}]}}]\n" if used else "")
+
+    def fits(cpu: int) -> bool:
+        beside = {"workloads/web/new.yaml": deployment("web", "new", asks.format(cpu))["workloads/web/new.yaml"]}
+        twin = replace(story, source={**story.source, **beside})
+        return outcome(twin.plan())["web/new"] == "Place a Fits"
+
+    story = Story.of(cluster("a"), ANYWHERE, web(2), capacity=snapshot("a", ROOMY, more=space(0)))
+    story.run()
+    story.capacity = snapshot("a", ROOMY, at=story.now, more=space(4))
+    found = []
+    story.source |= web(3)
+    for _ in range(2):
+        found.append(sum(map(fits, range(1, 11))))
+        story.run()
+    story.look_again()  # which shows the old ones still
+    found.append(sum(map(fits, range(1, 11))))
+    assert found == left
 
 
 def test_an_edit_beyond_its_quota_moves_to_where_the_quota_lets_it_in() -> None:

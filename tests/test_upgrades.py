@@ -791,6 +791,71 @@ def test_what_a_rolling_update_to_larger_pods_ends_with_is_kept_until_it_is_done
     assert (beside(4), beside(5)) == ("Place a Fits", "Wait  NoClusterFits")
 
 
+RECREATES = "strategy: {type: Recreate}"
+NEVER_MORE = "strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "steps"),
+    [
+        ("Deployment", RECREATES, [(2, 0), (0, 1), (0, 2)]),
+        ("Deployment", NEVER_MORE, [(2, 0), (1, 0), (1, 1), (1, 1), (0, 1), (0, 2)]),
+        ("StatefulSet", "serviceName: web", [(2, 0), (1, 0), (1, 1), (1, 1), (0, 1), (0, 2)]),
+    ],
+)
+def test_what_larger_pods_take_is_kept_though_the_old_ones_end_first(
+    kind: str, more: str, steps: list[tuple[int, int]]
+) -> None:
+    """Of ten cpu it has four, and six in the end. Between the merge and the end of the update two of these were given to others."""
+    node = "n1 10 8Gi"
+
+    def manifest(cpu: int) -> str:
+        return DEPLOYMENT.format(name="web", more=more, image="i", cpu=cpu).replace("kind: Deployment", f"kind: {kind}")
+
+    story = Story.of(cluster("a"), governed(), {SERVICE: manifest(2)}, capacity=snapshot("a", node))
+    story.run()
+    rolls(story, node, 2, 0, 1, ready=True)
+
+    def left() -> int:
+        def fits(cpu: int) -> bool:
+            one = DEPLOYMENT.format(name="more", more="", image="i", cpu=cpu).replace("replicas: 2", "replicas: 1")
+            twin = replace(story, source={**story.source, "workloads/x/more.yaml": one})
+            return outcome(twin.plan())["x/more"] == "Place a Fits"
+
+        return sum(map(fits, range(1, 11)))
+
+    assert left() == 6
+    story.source[SERVICE] = manifest(3)
+    assert left() == 4
+    assert outcome(story.run()) == {"x/web": "Update a Updated"}
+    assert left() == 4
+    assert 'how: InPlace, pods: [{role: pod, count: 2, requests: {cpu: "2"}}]' in web_record(story)
+    for old, new in steps:
+        rolls(story, node, old, new, 2, ready=False)
+        assert left() == 4, (old, new)
+        story.run()
+        assert ("updates:" in web_record(story)) is bool(old), "it is done when new ones alone are shown"
+    assert left() == 4
+
+
+def test_what_nobody_ends_for_the_sake_of_larger_ones_goes_on_as_it_is() -> None:
+    for kind, more in (("ReplicaSet", ""), ("StatefulSet", "updateStrategy: {type: OnDelete}")):
+        text = DEPLOYMENT.replace("kind: Deployment", f"kind: {kind}")
+        story = Story.of(
+            cluster("a"), governed(), {SERVICE: text.format(name="web", more=more, image="i", cpu=2)},
+            capacity=snapshot("a", "n1 10 8Gi"),
+        )  # fmt: skip
+        story.run()
+        rolls(story, "n1 10 8Gi", 2, 0, 1, ready=True)
+        story.source[SERVICE] = text.format(name="web", more=more, image="i", cpu=3)
+        story.run()
+        assert "updates:" not in web_record(story)
+
+
+def web_record(story: Story) -> str:
+    return story.deployment.read("placements/x/web.yaml").decode()
+
+
 def test_beside_a_rolling_update_to_larger_pods_those_find_room_who_mind_others() -> None:
     nodes = ("n1 16 8Gi", "n2 16 8Gi")
     web = {SERVICE: DEPLOYMENT.format(name="web", more="", image="i", cpu=2)}

@@ -101,11 +101,11 @@ class RecordUpdate(Model):
     """The kind of the object that is updated."""
     name: str
     """Its name."""
-    how: Literal["NewCluster", "InSteps", "Rolling"]
-    """Whether a full second Ray cluster comes beside the first one, one that grows as the first shrinks, or pods are replaced
-    one after another."""
+    how: Literal["NewCluster", "InSteps", "Rolling", "InPlace"]
+    """Whether a full second Ray cluster comes beside the first one, one that grows as the first shrinks, pods are replaced
+    one after another, some more of them at a time than are to be, or larger pods get the places of those that have ended."""
     pods: tuple[RecordPods, ...] = ()
-    """The pods that run on beside the new ones."""
+    """The pods that run on beside the new ones, or before them."""
     since: Instant
     """The pass that merged it."""
     epoch: Annotated[Integer, Field(ge=1)]

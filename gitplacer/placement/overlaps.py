@@ -124,8 +124,9 @@ class Overlaps:
         running = running_group(capacity, group.id)
         for new in self._updates(place):
             key = (new.identity.kind, new.identity.name)
-            if new.how in OVERLAPPING:
-                earlier = old_pods([kept[key]], new.stays) if key in kept else ()
+            if new.overlaps:
+                # Where pods have to end first, those of an earlier update that run yet are among those that do.
+                earlier = old_pods([kept[key]], new.stays) if key in kept and new.how in OVERLAPPING else ()
                 kept[key] = RecordUpdate.model_validate(
                     {
                         "kind": key[0], "name": key[1], "how": new.how.value, "epoch": epoch,
@@ -159,7 +160,7 @@ class Overlaps:
                 how, old = How(own[0].how), old_pods(own, whole)
                 beside.append(pods_beside(how, old, facts, place.reserve))
                 places += places_left(how, old, facts, place.reserve)
-                left = pods_last(how, old, facts, place.reserve)
+                left = () if how is How.IN_PLACE else pods_last(how, old, facts, place.reserve)
                 last += [] if left is None else [left]
             else:
                 base.append(whole)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from gitplacer.grouping import AS_DESIRED, Group
 from gitplacer.model.counts import AS_WRITTEN
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import NO_NAMES, Identity, PodSet, PodShape
+from gitplacer.model.workload import NO_NAMES, Gang, Identity, PodSet, PodShape
 from gitplacer.placement.growths import Growth, overlap_of
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.onsite import objects_on
@@ -77,6 +78,9 @@ class Takers:
         if found is None:
             lots = self._lots(group_id, name) if overlap is None else self._lots_of_both(group_id, name)
             found = self._amounts(lots, name)
+            if overlap is not None and overlap.last is not None:
+                then, _ = self._amounts(self._lots_of_the_end(group_id, name, overlap.last), name)
+                found = _most(found[0], then), found[1]
             if key:
                 self._whole[key] = found
         amounts, unsaid = found
@@ -115,7 +119,7 @@ class Takers:
             was, unsaid_before = self._amounts(before, name)
             now, unsaid_now = self._amounts(at_once, name)
             then, unsaid_then = self._amounts(afterwards, name)
-            after = {of: _taken(now.get(of, NOTHING).largest(then.get(of, NOTHING))) for of in sorted({*now, *then})}
+            after = _most(now, then)
             unsaid = "" if unsaid_before else unsaid_now or unsaid_then
             self._growths[key] = Growth(was, after, unsaid or None)
         return self._growths[key]
@@ -283,6 +287,33 @@ class Takers:
                 lots += self._again(name, identity, facts)
         return lots
 
+    def _lots_of_the_end(self, group_id: str, name: str, last: Gang) -> list[_Lot]:
+        """
+        The pods of a group when an update of it ends: new ones in the place of all that run, beside the `last` of these. Of old ones the record knows what
+        they ask for; their limits are taken for those of the new ones.
+        """
+        objects = list(objects_on(self._pass, group_id, name, self._pass.snapshot.variants.counted))
+        reserve, _ = self._pass.groups[group_id].reserves
+        by_name, come, besides = dict[str, tuple[str, Role]](), list[_Lot](), list[_Lot]()
+        seen = self._are_there(group_id, name)
+        for identity, facts in objects:
+            gang, roles = facts.gang_for(reserve, with_peak=False), facts.roles_for(reserve, with_peak=False)
+            besides += self._besides(name, identity, facts, reserve, seen=seen)
+            for pods, role in zip(gang, roles, strict=True):
+                by_name.setdefault(role.name, (identity.namespace, role))
+                there = self._pass.books[name].on_each_node((pods,))
+                come += [_Lot(identity.namespace, role, one.count, one.count) for one in there]
+
+        def old(pods: PodSet) -> tuple[str, Role]:
+            space, role = by_name[pods.role]
+            return space, role if role.usage is None else replace(role, usage=role.usage.asking(pods.shape.requests))
+
+        ran = [(*old(pods), pods) for pods in self._pass.held_on(group_id, name) if pods.role in by_name]
+        left = self._left(group_id, name, [(role, pods) for _, role, pods in ran])
+        was = [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(ran, left, strict=True)]
+        stay = [_Lot(*old(pods), pods.count, pods.count) for pods in last if pods.role in by_name]
+        return [*_instead(was, come), *stay, *besides]
+
     # what comes besides pods
 
     def _besides(
@@ -400,6 +431,11 @@ def _kept(was: Iterable[_Lot], come: Iterable[_Lot]) -> Iterator[_Lot]:
                 lot._replace(number=number, unseen=number),
             )
     yield from there.values()
+
+
+def _most(now: _Amounts, then: _Amounts) -> dict[Of, Resources]:
+    """What is taken of each quota at most, of two moments."""
+    return {of: _taken(now.get(of, NOTHING).largest(then.get(of, NOTHING))) for of in sorted({*now, *then})}
 
 
 def _taken(amounts: Resources) -> Resources:

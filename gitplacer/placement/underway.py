@@ -5,7 +5,8 @@ From the merge on the source and the deployment repo know the new manifest alone
 which pods those were, and their room is not sold until a snapshot shows that the update is over. No snapshot says so in words;
 this is what is taken for it, all of it from a time when the cluster had the new files:
 
-- no more Ray clusters than there are to be, by their heads, or no more pods than a rolled out workload has;
+- no more Ray clusters than there are to be, by their heads, or no more pods than a rolled out workload has; where pods end before others get
+  their places, none that asks for what only the old ones asked for;
 - no pod of it is pending, and its operator has looked at a later generation, where snapshots tell that;
 - and either every pod asks for what only the new ones ask for, or a second, later snapshot shows the same. Just after the sync
   there is but the old Ray cluster too.
@@ -44,7 +45,9 @@ def phase(update: RecordUpdate, capacity: CapacitySnapshot | None, group_id: str
     pods = there.pods if there else ()
     if there is not None and not _looked_at(update, there):
         return Phase.UNSEEN
-    if How(update.how) is How.ROLLING:
+    if How(update.how) is How.IN_PLACE:
+        both = any((pod.role, pod.requests) in _asked_before(update, now_wanted) for pod in pods)
+    elif How(update.how) is How.ROLLING:
         # A workload that is ready has all its pods, and more of them are then what an autoscaler added.
         both = there is not None and not there.ready and _exceed(pods, now_wanted, _roles(update))
     else:
@@ -58,12 +61,21 @@ def _one(update: RecordUpdate, capacity: CapacitySnapshot, pods: Iterable[Runnin
     own = [pod for pod in pods if pod.role in _roles(update) | {one.role for one in now_wanted}]
     if any(pod.node is None for pod in own):
         return Phase.ONE
-    old = {(one.role, one.requests) for one in update.pods}
-    new = {(one.role, one.shape.requests) for one in now_wanted}
+    old, new = _asked_by(update), {(one.role, one.shape.requests) for one in now_wanted}
     if own and all((pod.role, pod.requests) in new - old for pod in own):
         return Phase.DONE
     later = update.applied_at is not None and capacity.observed_at > update.applied_at
     return Phase.DONE if later else Phase.ONE
+
+
+def _asked_by(update: RecordUpdate) -> set[tuple[str, Resources]]:
+    """What the old pods of each role ask for."""
+    return {(one.role, one.requests) for one in update.pods}
+
+
+def _asked_before(update: RecordUpdate, now_wanted: Gang) -> set[tuple[str, Resources]]:
+    """What they alone ask for, and no new one does."""
+    return _asked_by(update) - {(one.role, one.shape.requests) for one in now_wanted}
 
 
 def _looked_at(update: RecordUpdate, there: RunningGroup) -> bool:

@@ -42,7 +42,9 @@ class How(enum.StrEnum):
     NEW_CLUSTER = "NewCluster"  # a full second Ray cluster beside the running one
     IN_STEPS = "InSteps"  # a second Ray cluster that grows as the first one shrinks
     ROLLING = "Rolling"  # some pods more, until all are replaced
-    IN_PLACE = "InPlace"  # there are more or other pods, and none twice
+    IN_PLACE = (
+        "InPlace"  # there are more or other pods, and none twice: one that runs ends before another gets its place
+    )
     NOTHING = "Nothing"  # the same pods go on: nothing of them was edited, or nobody applies it
 
 
@@ -78,7 +80,7 @@ class MemberUpdate:
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
     the edited line. `refused`: why the API server does not take the new pods, in words. `bounded`: there are quotas where they are. `queued`: a
     queue of Kueue is to give it more than before. `places` are those that pods which go first leave to pods beside. `last` are the old pods that
-    run yet when the last of new ones comes that are larger; None where pods are not replaced one after another by larger ones. `objects`: it has no
+    run yet when the last of new ones comes that are larger, () where all of them have ended before; None where pods are not replaced by larger ones. `objects`: it has no
     pods, and quotas there count more of it than before, such as the storage of a claim.
     """
 
@@ -96,6 +98,11 @@ class MemberUpdate:
     places: Places = ()
     last: Gang | None = None
     objects: bool = False
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether pods run on after the merge that are others than the manifest then says, or take less."""
+        return self.how in OVERLAPPING or (self.how is How.IN_PLACE and self.last is not None)
 
     @property
     def asks(self) -> bool:
@@ -290,6 +297,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     return MemberUpdate(
         edited.member.identity, How.IN_PLACE, tuple(kept), tuple(beside), replaces=replaces and not unseen,
         where=_where(edited, How.IN_PLACE, asked), refused=_refused(edited, asked),
+        last=() if replaces and _of_itself(edited) else None,
         anew=anew and _has_other_templates(edited, asked), bounded=_is_bounded(edited, asked), queued=_asks_queue_for_more(asked),
     )  # fmt: skip
 
@@ -320,6 +328,14 @@ def _replaces(edited: Edited) -> bool:
         return not edited.member.facts.finishes
     strategy = spec.get("upgradeStrategy") if isinstance(spec, dict) else None
     return identity.kind == "RayCluster" and isinstance(strategy, dict) and strategy.get("type") == "Recreate"
+
+
+def _of_itself(edited: Edited) -> bool:
+    """Whether a controller ends pods for the sake of new ones. Some leave them until somebody else ends them, or for good."""
+    identity, spec = edited.member.identity, edited.after.get("spec")
+    strategy = spec.get("updateStrategy") if isinstance(spec, dict) else None
+    on_delete = isinstance(strategy, dict) and strategy.get("type") == "OnDelete"
+    return (identity.api_group, identity.kind) != ("apps", "ReplicaSet") and not on_delete
 
 
 def _is_let_in_anew(edited: Edited, asked: Asked) -> bool:

@@ -38,6 +38,12 @@ class Usage:
     best_effort: bool = False
     of_pods: bool = True
 
+    def asking(self, requests: Resources) -> Usage:
+        """That of a pod which asks for something else, and is this one in everything besides."""
+        asked = {name for name in self.amounts if f"requests.{name.removeprefix('requests.')}" in self.amounts}
+        rest = {name: amount for name, amount in self.amounts.items() if name not in asked}
+        return replace(self, amounts=Resources({**rest, **_requested(requests)}))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
@@ -132,13 +138,15 @@ def is_of_pods(name: str) -> bool:
 def usage(ask: PodAsk, requests: Resources, given: Sequence[LimitItem]) -> Usage:
     """What a pod takes; `requests` is its effective request, and `given` are the items of LimitRanges of its namespace."""
     given = [item for item in given if item.of == "Container"]
-    amounts = {"pods": 1, "count/pods": 1}
-    for name, amount in requests.items():
-        amounts[f"requests.{name}"] = amount
-        if "/" not in name:
-            amounts[name] = amount
+    amounts = {"pods": 1, "count/pods": 1, **_requested(requests)}
     amounts |= {f"limits.{name}": amount for name, amount in _limits_of(ask, given).items()}
     return Usage(Resources(amounts), tuple(_unsaid(ask, given)), _is_best_effort(ask))
+
+
+def _requested(requests: Resources) -> dict[str, int]:
+    """What a pod asks for, by the names that quotas have for it."""
+    plain = {name: amount for name, amount in requests.items() if "/" not in name}
+    return {**plain, **{f"requests.{name}": amount for name, amount in requests.items()}}
 
 
 def _limits(part: Part, given: Sequence[LimitItem]) -> Amounts | None:
