@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import socket
 import stat
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Any
 import pytest
 
 from gitplacer.capacity import access as reading
+from gitplacer.capacity import programs
 from gitplacer.capacity.access import Access, Again, ClusterError
 from gitplacer.capacity.kubeconfig import (
     UntrustedKubeconfig,
@@ -147,6 +152,42 @@ def test_a_body_that_trickles_is_cut_off(access: Access, server: ApiServer, monk
     server.troubles = [Trouble(NAMESPACES, 200, stall=10, times=99)]
     with pytest.raises(ClusterError, match=r"cannot be read: .*timed out"):
         names(access)
+
+
+@pytest.fixture
+def trickling() -> Iterator[str]:
+    """A server that begins an answer, and sends one header after another for as long as somebody listens."""
+    listening, ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):
+            while not ended.is_set():
+                connection, _ = listening.accept()
+                with connection, contextlib.suppress(OSError):
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+                    while not ended.wait(0.02):
+                        connection.sendall(b"x: y\r\n")
+
+    serves = threading.Thread(target=answer, daemon=True)
+    serves.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    ended.set()
+    listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
+    serves.join(10)
+
+
+def test_headers_that_trickle_are_cut_off(
+    trickling: str, plugin: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each comes soon enough, and there is no end of them."""
+    monkeypatch.setattr(reading, "WITHIN", 0.3)
+    plugin.write_text(EXEC.replace(PLUGIN, "{token: x}").replace("https://127.0.0.1:1", trickling))
+    found = replace(access_to(kubeconfig(str(plugin), {}), "a"), sleep=waits.append)
+    with pytest.raises(ClusterError, match=r"127.0.0.1:\d+ took more than 0 s to begin an answer") as raised:
+        found.get("/apis")
+    assert "try again" in raised.value.hint
+    assert not waits
 
 
 def test_an_answer_that_takes_too_long_is_given_up(access: Access) -> None:
@@ -373,6 +414,26 @@ def test_a_program_in_a_kubeconfig_of_ones_own_is_run_and_its_failure_told(plugi
     with pytest.raises(ClusterError, match=r"context a of .* cannot be used: exec: process returned 3"):
         access_to(kubeconfig(str(plugin), {}), "a")
     assert (plugin.parent / "ran").exists()
+
+
+def test_a_program_that_never_ends_is_ended_and_told(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "LONGEST", 0.5)
+    told = plugin.parent / "pid"
+    (plugin.parent / "plugin").write_text(f"#!/bin/sh\necho $$ > {told}\nexec sleep 600\n")
+    with pytest.raises(
+        ClusterError, match=r"cannot be used: the program that gets its token took more than 0 s"
+    ) as raised:
+        access_to(kubeconfig(str(plugin), {}), "a")
+    assert "kubectl --context a" in raised.value.hint
+    pid = int(told.read_text())
+    if Path(f"/proc/self/task/{threading.get_native_id()}/children").exists():  # where Linux tells whose it is
+        for _ in range(500):
+            if not Path(f"/proc/{pid}").exists():
+                break
+            time.sleep(0.01)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        pytest.skip("nobody tells which programs a thread has started")
 
 
 @pytest.mark.parametrize("how", ["world-writable", "in a repository"])

@@ -3,7 +3,7 @@ Reading a cluster's API: one object, or a list page by page.
 
 Pages are decoded as plain JSON and handed on one at a time, so that a list of any length costs one page of memory. What an API
 server does to its readers is dealt with here, with bounds, so that nobody waits for ever: it says how long to wait (429, 503 with
-Retry-After), it cuts a connection, it lets a body trickle, and it forgets the state that a list began with. In that last case (410)
+Retry-After), it cuts a connection, it lets an answer trickle, and it forgets the state that a list began with. In that last case (410)
 it gives a token to go on with what is there now; without one the list begins again, and who reads it is told by `Again` to
 forget what it had.
 

@@ -16,6 +16,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -23,6 +24,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import ValidationError
 
 from gitplacer.capacity.access import Access, ClusterError
+from gitplacer.capacity.programs import in_time
 from gitplacer.documents import parse
 from gitplacer.git.address import is_loopback
 from gitplacer.kinds.selectors import ClusterMetadata
@@ -187,7 +189,15 @@ def access_to(found: Kubeconfig, name: str, *, insecure: bool = False) -> Access
     configuration = client.Configuration()
     with _said() as said_by_client:
         try:
-            config.load_kube_config(found.named, context=name, client_configuration=configuration, persist_config=False)
+            in_time(
+                partial(
+                    config.load_kube_config,
+                    found.named,
+                    context=name,
+                    client_configuration=configuration,
+                    persist_config=False,
+                )
+            )
             if not said_by_client:
                 return _access(client, configuration, unusable, _acting_as(found.entry("user", context.get("user"))))
         except Exception as error:  # whatever the client stumbles over: providers, proxies, certificates
@@ -260,7 +270,9 @@ def _access(
         import urllib3
 
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-    pool = client.ApiClient(configuration).rest_client.pool_manager
+    from gitplacer.capacity.deadlines import with_deadline  # which needs urllib3
+
+    pool = with_deadline(client.ApiClient(configuration).rest_client.pool_manager)
     for value in configuration.api_key.values():  # before a program that gave it can repeat it
         hide(str(value).rpartition(" ")[2].strip(), f"first token for {configuration.host}")
 
@@ -268,13 +280,14 @@ def _access(
         """Those that prove who we are; a token that is about to expire is fetched anew."""
         with _said() as said_by_client:
             try:
-                settings = configuration.auth_settings().values()
+                hook, settings = configuration.refresh_api_key_hook, configuration.auth_settings
+                known = (settings() if hook is None else in_time(settings)).values()
             except Exception as error:  # the token's file is gone, or empty
                 said_by_client.append(f"{error}" or type(error).__name__)
         if said_by_client:
             raise unusable(said_by_client[0])
         # Files end in a line break, which is no part of a token and must not be in a header.
-        found = {item["key"]: item["value"].strip() for item in settings if item["in"] == "header" and item["value"]}
+        found = {item["key"]: item["value"].strip() for item in known if item["in"] == "header" and item["value"]}
         for name, value in found.items():
             hide(value.rpartition(" ")[2], f"{name} for {configuration.host}")
             if not _SENDABLE.fullmatch(value):
