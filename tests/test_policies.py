@@ -222,6 +222,54 @@ def test_what_points_at_an_app_travels_with_it() -> None:
     ]  # fmt: skip
 
 
+RAY_CLUSTER = {
+    "workloads/x/rc.yaml": "apiVersion: ray.io/v1\nkind: RayCluster\n"
+    "metadata: {name: rc, annotations: {ray.io/enable-serve-service: 'true'}}\n"
+    "spec: {headGroupSpec: {headService: {metadata: {labels: {scrape: heads, ray.io/node-type: none}}}, "
+    "template: {metadata: {labels: {app.kubernetes.io/name: mine}}, "
+    "spec: {containers: [{name: head, image: ray, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}}}\n"
+}
+
+
+@pytest.mark.parametrize(
+    ("selector", "spaces", "homes"),
+    [
+        ("{matchLabels: {team: shop}}", "", {"x/app"}),
+        ("{matchLabels: {team: shop}}", "{matchNames: [x]}", {"x/app"}),
+        ("{matchLabels: {team: shop}}", "{matchNames: [x, other]}", set()),
+        ("{matchLabels: {team: shop}}", "{any: true}", set()),
+        ("{matchLabels: {app: app}}", "", set()),  # which a pod has, and no Service
+        ("{matchLabels: {ray.io/node-type: head}}", "", {"x/job", "x/llm", "x/rc"}),
+        ("{matchLabels: {ray.io/node-type: worker}}", "", set()),
+        ("{matchLabels: {ray.io/cluster: rc}}", "", {"x/rc"}),
+        ("{matchLabels: {ray.io/cluster: llm}}", "", set()),  # a name that KubeRay makes up
+        ("{matchLabels: {app.kubernetes.io/name: kuberay}}", "", {"x/job", "x/llm"}),
+        ("{matchLabels: {app.kubernetes.io/name: mine, scrape: heads}}", "", {"x/rc"}),
+        ("{matchLabels: {ray.io/originated-from-cr-name: llm, ray.io/originated-from-crd: RayService}}", "", {"x/llm"}),
+        ("{matchLabels: {ray.io/identifier: llm-head}}", "", {"x/llm"}),
+        ("{matchLabels: {ray.io/serve: llm-serve}}", "", {"x/llm"}),
+        ("{matchLabels: {ray.io/serve: rc-serve}}", "", {"x/rc"}),
+        ("{matchLabels: {ray.io/serve: llm-serve, ray.io/node-type: head}}", "", set()),  # which are two Services
+        ("{matchExpressions: [{key: ray.io/serve, operator: Exists}, {key: team, operator: DoesNotExist}]}", "", {"x/llm", "x/rc"}),
+        ("{matchExpressions: [{key: team, operator: In, values: [shop]}, {key: app, operator: Exists}]}", "", set()),
+        ("{}", "", set()),  # of the whole namespace
+    ],
+)  # fmt: skip
+def test_who_picks_services_travels_with_the_apps_behind_them(selector: str, spaces: str, homes: set[str]) -> None:
+    """Those of a ServiceMonitor are of the source, or KubeRay makes them. It was not placed at all."""
+    front = {path: text.replace("name: front", "name: front, labels: {team: shop}") for path, text in service("front", "{app: app}").items()}  # fmt: skip
+    ray = {**rayservice("x", "llm"), **rayjob("x", "job"), **RAY_CLUSTER}
+    story = Story.of(*BOTH, ANYWHERE, deployment("app"), front, ray, capacity=ROOM)
+    story.source["workloads/x/monitor.yaml"] = (
+        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n"
+        f"spec: {{selector: {selector}, endpoints: [{{port: metrics}}]{f', namespaceSelector: {spaces}' if spaces else ''}}}\n"
+    )
+    done = story.run()
+    own = {g.id for g in done.snapshot.groups.values() if any(m.identity.name == "m" for m in (*g.members, *g.shared))}
+    assert own == homes
+    assert ("NotInAGroup" in {p.code for p in done.problems}) is not bool(homes)
+
+
 def test_a_service_of_two_groups_is_a_problem_that_names_both() -> None:
     two = deployment("one"), deployment("two")
     story = Story.of(*BOTH, ANYWHERE, *two, service("both", "{tier: web}"), capacity=ROOM)
@@ -324,6 +372,7 @@ ROUTE = (
     "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: way}\n"
     "spec: {defaultBackend: {service: {name: front, port: {number: 80}}}, tls: [{secretName: paper}]}\n"
 )
+MONITOR = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: look}\nspec: {selector: {matchLabels: {run: chat}}}\n"
 PAPER = "apiVersion: v1\nkind: Secret\nmetadata: {name: paper}\n"
 
 
@@ -337,6 +386,8 @@ PAPER = "apiVersion: v1\nkind: Secret\nmetadata: {name: paper}\n"
         (CLASS, [LONELY], "app: [chats", ["lonely"]),
         (ANYWHERE, [SERVICE], "run: [chat", []),
         (ANYWHERE, [SERVICE], "run: [batch", ["front"]),
+        (ANYWHERE, [MONITOR], "run: [chat", []),
+        (ANYWHERE, [MONITOR], "run: [batch", ["look"]),
         (ANYWHERE, [ROUTE, PAPER], "name: [front", []),
         (ANYWHERE, [ROUTE, PAPER], "name: [back", ["paper", "way"]),
         (policy("anywhere", "select: {}\ngroupBy: {namespace: true}"), [LONELY], "kind: [", []),
