@@ -49,7 +49,8 @@ class _Reader:
     def __init__(self, hydration: Hydration) -> None:
         self._view, self._snapshot = hydration.view, hydration.snapshot
         source = self._snapshot.source
-        self._bound = bound_to_plans(source.own.approvals, self._snapshot.now)
+        self._approvals = source.own.approvals
+        self._bound = frozenset(bound_to_plans(self._approvals, self._snapshot.now))
         self._clusters = source.own.clusters
         self._overriding = any(cluster.spec.overrides for cluster in self._clusters.values())
         self._overrides = Overrides(source.own.overrides, source.namespace_labels)
@@ -59,7 +60,7 @@ class _Reader:
     def files_of(self, decision: Decision) -> Iterator[tuple[str, Rewritable]]:
         """The files of a group that may be written again, by path."""
         group, record = self._snapshot.groups.get(decision.group), self._snapshot.records.get(decision.group)
-        if group is None or any(item.approval.names(group.id) for item in self._bound):
+        if group is None or not self._bound.isdisjoint(self._approvals.about(group.id)):
             return
         if _is_nowhere(decision, group):
             yield from ((path, Rewritable(group.id, "", ())) for path, _ in self._own_files(group))

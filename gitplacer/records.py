@@ -167,7 +167,7 @@ class Records:
         known = record.approvals or () if record is not None else ()
         if not decision.consent:
             return known or None
-        there = {item.identity for item in self._snapshot.source.own.approvals}
+        there = self._snapshot.source.own.approvals.identities
         return (*(item for item in known if item in there), decision.consent)
 
     def _claimed_room(self, decision: Decision, record: PlacementRecord | None) -> RecordClaim | None:

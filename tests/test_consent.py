@@ -13,7 +13,7 @@ import pytest
 from gitplacer.kinds.approval import Approval
 from gitplacer.kinds.parse import parse_own
 from gitplacer.problems import Problem
-from gitplacer.source.consent import Consent, consent_problems, consent_to
+from gitplacer.source.consent import Approvals, Consent, consent_problems, consent_to
 from gitplacer.source.files import NoMemo
 from gitplacer.source.reading import read_source
 from gitplacer.tree import Tree
@@ -44,9 +44,9 @@ def consent(row: str) -> Consent:
     return Consent(parsed, doc, is_to_this_plan="for" not in options)
 
 
-def approvals(rows: str) -> list[Consent]:
+def approvals(rows: str) -> Approvals:
     found = [consent(row) for row in rows.split("; ") if row]
-    return sorted(found, key=lambda item: item.approval.name)
+    return Approvals(tuple(sorted(found, key=lambda item: item.approval.name)))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,15 @@ def test_consent_is_to_one_action_on_groups_it_names_until_it_expires(
     action, group = asked.split()
     found = consent_to(approvals(rows), group, action, NOW)  # type: ignore[arg-type]
     assert (found.approval.name if found else None) == counts
+
+
+def test_who_names_a_group_is_found_in_the_order_of_names_however_it_is_named() -> None:
+    all_ = approvals(
+        "a Move web/site; b Move */site; c Move web/* web/site; d Remove web/sit?; e Move web/sit; f Move */*; g Move [w]eb/site"
+    )
+    assert [item.approval.name for item in all_.about("web/site")] == ["a", "b", "c", "d", "f", "g"]
+    assert [item.approval.name for item in all_.about("research/train")] == ["f"]
+    assert all_.about("web/other/site") == []
 
 
 def test_consent_counts_once_and_the_next_one_then_counts() -> None:

@@ -21,7 +21,7 @@ from gitplacer.placement.holds import unreadable_sources
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem, Severity
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.consent import NEEDS_PLAN, Consent, bound_to_plans, without_a_plan
+from gitplacer.source.consent import NEEDS_PLAN, Approvals, Consent, bound_to_plans, without_a_plan
 
 _LETS: Mapping[ApprovedAction, frozenset[Reason]] = {
     "Move": frozenset({Reason.AWAITS_APPROVAL, Reason.GUARD_REACHED}),
@@ -41,11 +41,17 @@ def agreed(snapshot: Snapshot, decisions: Sequence[Decision]) -> Snapshot | None
     bound = bound_to_plans(own.approvals, snapshot.now)
     if not bound:
         return None
-    concerned = {item.identity: [d for d in decisions if _is_about(snapshot, item, d)] for item in bound}
+    concerned: dict[str, list[Decision]] = {item.identity: [] for item in bound}
+    for decision in decisions:
+        for item in own.approvals.about(decision.group):
+            if item.identity in concerned and _changes(snapshot, item, decision):
+                concerned[item.identity].append(decision)
     digests = {identity: _digest(snapshot, found) for identity, found in concerned.items()}
-    judged = tuple(
-        replace(item, is_to_this_plan=item.approval.spec.plan == digests.get(item.identity, ""))
-        for item in own.approvals
+    judged = Approvals(
+        tuple(
+            replace(item, is_to_this_plan=item.approval.spec.plan == digests.get(item.identity, ""))
+            for item in own.approvals
+        )
     )
     told = {p for item in bound for p in _problems(snapshot, item, concerned[item.identity], digests[item.identity])}
     known = {p for p in snapshot.problems if p.code != NEEDS_PLAN}  # here it is told with the digest
@@ -53,11 +59,9 @@ def agreed(snapshot: Snapshot, decisions: Sequence[Decision]) -> Snapshot | None
     return replace(snapshot, source=source, problems=tuple(sorted(known | told)))
 
 
-def _is_about(snapshot: Snapshot, item: Consent, decision: Decision) -> bool:
-    """Whether an Approval would let something happen to a group that does not happen without it."""
+def _changes(snapshot: Snapshot, item: Consent, decision: Decision) -> bool:
+    """Whether an Approval would let something happen to a group that it names which does not happen without it."""
     action = item.approval.spec.action
-    if not item.approval.names(decision.group):
-        return False
     if item.approval.spec.to is not None or action == "Return":
         return bool(decision.before)
     if decision.finding.code in _LETS[action]:

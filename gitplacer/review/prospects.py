@@ -115,14 +115,17 @@ def _freezes(view: PlanView, decisions: Sequence[Decision]) -> Iterator[Outlook]
 
 def _approvals(view: PlanView, decisions: Sequence[Decision]) -> Iterator[Outlook]:
     """Consent to what happens to these groups, while it holds and has not counted yet."""
-    now = view.snapshot.now
-    for consent in view.snapshot.source.own.approvals:
+    now, approvals = view.snapshot.now, view.snapshot.source.own.approvals
+    awaited: set[str] = set()
+    for decision in decisions if approvals else ():
+        record = view.record(decision)
+        used = record.approvals or () if record is not None else ()
+        awaited.update(item.identity for item in approvals.about(decision.group) if item.identity not in used)
+    for consent in approvals:
         ends = consent.approval.spec.expires
         if not consent.holds(now) or consent.is_to_another_plan or ends - now > SOON:
             continue
-        about = [d for d in decisions if consent.approval.names(d.group)]
-        used = [d for d in about if (record := view.record(d)) and consent.identity in (record.approvals or ())]
-        if len(about) > len(used):
+        if consent.identity in awaited:
             yield Outlook(prospect=Prospect.APPROVAL_EXPIRES, names=(consent.approval.name,), at=ends)
 
 

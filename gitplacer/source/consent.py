@@ -3,14 +3,17 @@ Who has consented to what: the Approvals of a source, and what is wrong with the
 
 Consent is only ever what somebody wrote and what still holds. An Approval that cannot be read, is there twice, has
 expired, is for another plan, or sends a group elsewhere than another one does, consents to nothing; the group stays where it is.
+
+A fleet may have as many Approvals as groups, so a group is held against those alone that may name it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 from gitplacer import pathglob
 from gitplacer.documents import Document
@@ -20,7 +23,7 @@ from gitplacer.problems import Location, Problem, Severity, nearest
 NEEDS_PLAN = "ApprovalNeedsPlan"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Consent:
     """An Approval and where it is written. `is_to_this_plan` is said of one that names the plan which there would be without it."""
 
@@ -28,7 +31,7 @@ class Consent:
     document: Document
     is_to_this_plan: bool = False
 
-    @property
+    @cached_property
     def identity(self) -> str:
         return self.approval.identity
 
@@ -51,13 +54,46 @@ class Consent:
         return self.approval.needs_plan or self.approval.spec.plan is not None
 
 
-def bound_to_plans(approvals: Iterable[Consent], now: datetime) -> tuple[Consent, ...]:
+@dataclass(frozen=True)
+class Approvals(Sequence[Consent]):
+    """All Approvals of a source, by name."""
+
+    items: tuple[Consent, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Consent: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Consent, ...]: ...
+    def __getitem__(self, index: int | slice) -> Consent | tuple[Consent, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def about(self, group_id: str) -> list[Consent]:
+        """Those that name a group, in their order."""
+        may = sorted(set(self._by_beginning.of(group_id)))
+        return [item for item in (self.items[number] for number in may) if item.approval.names(group_id)]
+
+    @cached_property
+    def identities(self) -> frozenset[str]:
+        """By which records remember them."""
+        return frozenset(item.identity for item in self.items)
+
+    @cached_property
+    def _by_beginning(self) -> pathglob.Beginnings[int]:
+        return pathglob.Beginnings(
+            (pattern, number) for number, item in enumerate(self.items) for pattern in item.approval.spec.groups
+        )
+
+
+def bound_to_plans(approvals: Approvals, now: datetime) -> tuple[Consent, ...]:
     """Those that hold and count for one plan only, so that whatever becomes otherwise of a group that they are about concerns them."""
     return tuple(item for item in approvals if item.is_bound and item.holds(now))
 
 
 def consent_to(
-    approvals: Iterable[Consent],
+    approvals: Approvals,
     group_id: str,
     action: ApprovedAction,
     now: datetime,
@@ -76,14 +112,13 @@ def consent_to(
 
 
 def _in_force(
-    approvals: Iterable[Consent], group_id: str, action: ApprovedAction, now: datetime, carried_out: Collection[str]
+    approvals: Approvals, group_id: str, action: ApprovedAction, now: datetime, carried_out: Collection[str]
 ) -> list[Consent]:
     return [
         item
-        for item in approvals
+        for item in approvals.about(group_id)
         if item.approval.spec.action == action and item.holds(now) and item.identity not in carried_out
         if not item.is_to_another_plan
-        if item.approval.names(group_id)
     ]
 
 
@@ -95,7 +130,7 @@ def without_a_plan(item: Consent, hint: str) -> Problem:
 
 
 def consent_problems(
-    approvals: Sequence[Consent],
+    approvals: Approvals,
     clusters: Mapping[str, Any],
     groups: Collection[str],
     carried_out: Mapping[str, Collection[str]],
@@ -126,7 +161,7 @@ def consent_problems(
             message = f"there is no cluster {spec.to} to move to"
             yield item.document.problem("NoSuchCluster", message, nearest(spec.to, clusters), path=("spec", "to"))
         for index, pattern in enumerate(spec.groups):
-            if not any(pathglob.matches(pattern, group_id) for group_id in groups):
+            if not _names_any(pattern, groups):
                 message = f"no group is called {pattern}"
                 hint = nearest(pattern, groups)
                 path = ("spec", "groups", index)
@@ -134,10 +169,16 @@ def consent_problems(
     yield from _disagreeing(approvals, groups, carried_out, now)
 
 
+def _names_any(pattern: str, groups: Collection[str]) -> bool:
+    if pathglob.is_plain(pattern):
+        return pattern in groups
+    return any(pathglob.matches(pattern, group_id) for group_id in groups)
+
+
 def _disagreeing(
-    approvals: Sequence[Consent], groups: Collection[str], carried_out: Mapping[str, Collection[str]], now: datetime
+    approvals: Approvals, groups: Collection[str], carried_out: Mapping[str, Collection[str]], now: datetime
 ) -> Iterator[Problem]:
-    moves = [item for item in approvals if item.approval.spec.to is not None]
+    moves = Approvals(tuple(item for item in approvals if item.approval.spec.to is not None))
     for group_id in sorted(groups) if len(moves) > 1 else ():
         found = _in_force(moves, group_id, "Move", now, carried_out.get(group_id, ()))
         if len({item.approval.spec.to for item in found}) > 1:

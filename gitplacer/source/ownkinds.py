@@ -28,7 +28,7 @@ from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.plaintext import one
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, meant, nearest
-from gitplacer.source.consent import Consent
+from gitplacer.source.consent import Approvals, Consent
 from gitplacer.source.domains import spread_problems
 from gitplacer.source.managers import unfit_dispatcher
 from gitplacer.source.scores import ScoresFile, unknown_scores
@@ -64,7 +64,7 @@ class OwnKinds:
     policies: tuple[PlacementPolicy, ...]
     overrides: tuple[OverridePolicy, ...]
     broken_policies: tuple[BrokenPolicy, ...]
-    approvals: tuple[Consent, ...]
+    approvals: Approvals
     """By name. One whose name is there twice consents to nothing."""
     places: Mapping[str, Location]
     """Where each own object stands, by `Kind/name`."""
@@ -181,7 +181,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         policies=tuple(policy for policy, _ in policies if policy.name not in torn_names),
         overrides=tuple(policy for policy, _ in found.of(OverridePolicy) if policy.name not in torn_names),
         broken_policies=tuple(found.broken),
-        approvals=tuple(Consent(approval, document) for approval, document in found.of(Approval, once=True)),
+        approvals=Approvals(tuple(Consent(approval, document) for approval, document in found.of(Approval, once=True))),
         places=places,
         scores={each.name: ScoresFile(each, document) for each, document in found.of(ClusterScores, once=True)},
         unmanaged=faults,
