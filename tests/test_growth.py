@@ -128,11 +128,22 @@ kind: PodDisruptionBudget
 metadata: {name: rule-NUMBER}
 spec: {selector: SELECTOR}
 """
+_APPROVAL = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Approval
+metadata: {{name: a-{at}}}
+spec: {{groups: [all/app-{at}], action: {action}, expires: "2026-01-03T00:00:00Z"}}
+"""
 _SERVICE = """\
 apiVersion: v1
 kind: Service
 metadata: {name: all}
 spec: {selector: {any: all}}
+"""
+_ACCOUNT = """\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: all}
 """
 _GATEWAY = """\
 apiVersion: gateway.networking.k8s.io/v1
@@ -233,6 +244,35 @@ def test_a_pass_of_apps_that_share_everything_grows_as_they_do(rule: str) -> Non
     made(4).plan()
     counts = [counted(made(number).plan) for number in (20, 40, 80)]
     assert list(map(str, too_fast(counts))) == []
+
+
+def test_apps_that_stand_with_what_they_share_do_not_take_the_square_of_them() -> None:
+    assert _standing_bends(_APP.replace("{containers", "{serviceAccountName: all, containers"), once=_ACCOUNT) == []
+
+
+@pytest.mark.parametrize("action", ["Move", "Return", "Remove", "Exceed"])
+def test_as_many_approvals_as_apps_do_not_take_the_square_of_them(action: str) -> None:
+    def told(number: int) -> dict[str, str]:
+        return {f"approvals/{at}.yaml": _APPROVAL.format(at=at, action=action) for at in range(number)}
+
+    assert _standing_bends(then=told) == []
+
+
+def _standing_bends(
+    app: str = _APP, *, once: str = "", then: Callable[[int], dict[str, str]] = lambda number: {}
+) -> list[str]:
+    """What takes more than its part in a pass of twice and four times as many apps that are placed, when the source says something more."""
+
+    def standing(number: int) -> Story:
+        story = _one_namespace(number, app, once=once)
+        placed = story.run(with_candidates=False)
+        assert {decision.after for decision in placed.view.plan.decisions} == {("a",)}
+        story.source |= then(number)
+        return story
+
+    standing(4).plan(with_candidates=False)
+    counts = [counted(partial(standing(number).plan, with_candidates=False)) for number in (20, 40, 80)]
+    return list(map(str, too_fast(counts)))
 
 
 def test_what_a_record_says_of_a_shared_object_is_made_once_for_all_who_share_it(

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from gitplacer.model.decision import Finding, Reason
+from gitplacer.model.workload import Identity
 from gitplacer.relocation.evidence import seen_unstarted
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import SourceObject
@@ -23,11 +25,17 @@ Ties = Mapping[str, frozenset[str]]
 def ties(snapshot: Snapshot) -> Ties:
     """Which groups and records have an object in common, directly or through others."""
     near: dict[str, set[str]] = defaultdict(set)
+
+    @cache  # what many groups share would be looked up by each of them in the records of all
+    def owners(identity: Identity) -> frozenset[str]:
+        standing = snapshot.standing.get(identity, ())
+        return frozenset(record.id for record, place in standing if not place.is_shared)
+
     for group in snapshot.groups.values():
         predecessor = snapshot.predecessor(group)
         others = {predecessor.id} if predecessor is not None and predecessor.clusters else set()
         for member in (*group.members, *group.shared):
-            others |= {r.id for r, place in snapshot.standing.get(member.identity, ()) if not place.is_shared}
+            others |= owners(member.identity)
         for other in others - {group.id}:
             near[group.id].add(other)
             near[other].add(group.id)
