@@ -17,10 +17,12 @@ from typing import Generic, TypeVar
 _Value = TypeVar("_Value")
 _NAME = re.compile(r"\{[a-z]+\}")
 _PARTS = re.compile(r"(\*\*/?|\*|\?|\[[^\]]*\]|\{[a-z]+\})")
+_KEPT = 1 << 15
+"""So many patterns are kept compiled. Where paths are held against one after another, of one more than are kept none would be there again."""
 _WILD = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*"}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_KEPT)
 def compiled(pattern: str, *, captures: bool = True) -> re.Pattern[str]:
     """
     The regular expression of a pattern. `{name}` becomes a named group of one folder, where it stands first. Unless it `captures`: then it is only a

@@ -71,3 +71,10 @@ def test_a_name_in_braces_captures_a_folder(pattern: str, path: str, found: str 
 )
 def test_a_captured_folder_matches_whether_it_is_asked_for_or_not(pattern: str, path: str) -> None:
     assert matches(pattern, path) == (compiled(pattern).fullmatch(path) is not None)
+
+
+def test_more_patterns_than_a_fleet_has_are_compiled_once_each() -> None:
+    before = compiled.cache_info().misses
+    for path in ("a/b", "a/c"):
+        assert not any(matches(f"of-many-{number}/**", path) for number in range(2000))
+    assert compiled.cache_info().misses - before == 2000
