@@ -11,7 +11,9 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Generic, TypeVar
 
 _Value = TypeVar("_Value")
@@ -163,14 +165,72 @@ def name_matches_any(patterns: Iterable[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-@lru_cache(maxsize=4096)
 def overlap(one: str, other: str) -> bool:
     """
-    Whether there is a path that both patterns match, upper and lower case taken for the same. Decided, not guessed: both are
-    followed at once, character by character, over all states that the two can be in together.
+    Whether there is a path that both patterns match, upper and lower case taken for the same. Mostly a folder's name that both have tells
+    that there is none.
     """
-    first, second = _machine(one.casefold()), _machine(other.casefold())
-    letters = {*one.casefold(), *other.casefold(), "/", _ELSE}
+    one, other = one.casefold(), other.casefold()
+    return not _are_apart(_folders(one), _folders(other)) and _share_a_path(one, other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A folder's name in a pattern, or a file's: what it begins and ends with, and whether that is all of it."""
+
+    start: str
+    end: str
+    is_plain: bool
+
+    @staticmethod
+    def of(text: str) -> _Name:
+        first, *rest = re.split(r"[*?{}]", text)
+        return _Name(first, rest[-1] if rest else first, not rest)
+
+    def differs(self, other: _Name) -> bool:
+        """Whether no name is like both."""
+        if self.is_plain and other.is_plain:
+            return self.start != other.start
+        starts = self.start.startswith(other.start) or other.start.startswith(self.start)
+        return not (starts and (self.end.endswith(other.end) or other.end.endswith(self.end)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _folders(pattern: str) -> tuple[tuple[_Name, ...], tuple[_Name, ...]]:
+    """
+    The names that whatever a pattern matches has from its first folder on, and from its last name back: as far as no `**` crosses folders, and no
+    brackets may hold a slash.
+    """
+    names = pattern.split("/")
+    first, last = (list(takewhile(_is_within_a_folder, some)) for some in (names, names[::-1]))
+    before = names[: len(names) - len(last)]
+    while before and before[-1] == "**":
+        before.pop()
+    if before and not _is_within_a_folder(before[-1]):
+        last = last[:-1]  # `a**/b` matches `ab` too
+    return tuple(map(_Name.of, first)), tuple(map(_Name.of, last))
+
+
+def _is_within_a_folder(name: str) -> bool:
+    return "**" not in name and "[" not in name
+
+
+def _are_apart(some: tuple[tuple[_Name, ...], ...], others: tuple[tuple[_Name, ...], ...]) -> bool:
+    """Whether a name that both patterns have in the same place tells that no path matches both."""
+    return any(
+        one.differs(other)
+        for mine, theirs in zip(some, others, strict=True)
+        for one, other in zip(mine, theirs, strict=False)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _share_a_path(one: str, other: str) -> bool:
+    """
+    The same, decided and not guessed: both are followed at once, character by character, over all states that the two can be in together.
+    """
+    first, second = _machine(one), _machine(other)
+    letters = {*one, *other, "/", _ELSE}
     waiting = [(0, 0)]
     seen = set(waiting)
     while waiting:

@@ -585,3 +585,18 @@ def test_a_thousand_tenants_are_not_held_against_each_other_two_by_two(monkeypat
     monkeypatch.setattr(pathglob, "matches", lambda pattern, path: not asked.append((pattern, path)))
     assert Tenancy(tenants).owner("workloads/t0500/a.yaml") is tenants[500]
     assert len(asked) == 1
+
+
+def test_tenants_whose_patterns_differ_in_a_folder_or_an_end_are_told_apart_without_following_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    followed = list[tuple[str, str]]()
+    monkeypatch.setattr(pathglob, "_share_a_path", lambda one, other: bool(followed.append((one, other))))
+    tenants = as_tenants([([f"*/workloads-?/t{n:02}/**"], [f"*-t{n:02}", f"[a-c]x-*-t{n:02}"]) for n in range(50)])
+    assert not list(_overlapping(tenants))
+    assert all("[" in one + other for one, other in followed), "what has brackets is not looked into"
+
+
+@given(st.lists(st.sampled_from((*TOKENS, "[/a]", "[", "{")), max_size=6).map("".join), patterns)
+def test_what_is_told_apart_by_a_name_shares_no_path(one: str, other: str) -> None:
+    assert pathglob.overlap(one, other) is pathglob._share_a_path(one.casefold(), other.casefold())
