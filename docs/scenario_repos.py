@@ -11,10 +11,11 @@ import os
 import subprocess
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from gitplacer.cli import main
 from gitplacer.git.address import Address

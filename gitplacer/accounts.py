@@ -11,9 +11,10 @@ from __future__ import annotations
 import enum
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+
+from msgspec import Struct
 
 from gitplacer.explain import PlanView
 from gitplacer.grouping import Group
@@ -41,8 +42,7 @@ class Freshness(enum.StrEnum):
     ASLEEP = "Asleep"  # it sleeps or wakes, and counts as it will be
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """
     One cluster. `offered` is what its nodes have for pods, `foreign` what pods of others use of it; `free_before` and `free_after`
     what neither they nor groups have. What several nodes have is added up: free room may lie in pieces. `before` and `after` are

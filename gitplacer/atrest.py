@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.belief import hangs_on_epochs
 from gitplacer.explain import cluster_change, sentence

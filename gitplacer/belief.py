@@ -18,8 +18,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster, Jumps
@@ -76,8 +77,7 @@ def never_written(snapshot: CapacitySnapshot, epochs: Mapping[tuple[str, str], i
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Gist:
+class Gist(Struct, frozen=True):
     """
     What of a snapshot says whether a later one can be true: when it was taken, and of each entry of its nodes, by name, how
     many there are and what each offers.
@@ -114,8 +114,7 @@ class Gist:
         return offered, having
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """What changed beyond belief: `nodes` or a resource, how much there was and is, and the one node it is of, if it is of one."""
 
     what: str

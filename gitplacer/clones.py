@@ -8,7 +8,8 @@ its state stands in the deployment repo. A Cluster of the same name in the sourc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.fleet import Cluster

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action, Decision, Phase
@@ -53,8 +54,7 @@ LISTED = 50
 """Groups named in a commit's body; the trailers and files tell the rest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassTrailers:
+class PassTrailers(Struct, frozen=True, kw_only=True):
     """The inputs of a pass as its commits name them."""
 
     source: str

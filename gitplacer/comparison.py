@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.explain import PlanView
 from gitplacer.kinds.fleet import FleetSpec
@@ -29,8 +30,7 @@ class Because(enum.StrEnum):
     ANYWAY = "Anyway"
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One group in two plans: what becomes of it without the change and with it, None where there is no such group."""
 
     group: str
@@ -38,8 +38,7 @@ class Difference:
     with_it: Decision | None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Groups whose fate a change decides, by id, sorted."""
 
     differences: Mapping[str, Difference]
@@ -49,8 +48,7 @@ class Comparison:
         return Because.CHANGE if group in self.differences else Because.ANYWAY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """
     What another plan is held against: of each group what becomes of it, the deployment `tree` after the pass, the clusters that may
     sleep, what is wrong with the inputs, and of the clusters their `states` and those whose snapshots are `stale`.

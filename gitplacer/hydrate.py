@@ -9,9 +9,11 @@ renames a group's files from one cluster's directory to another's; everything el
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+
+from msgspec import Struct, structs
 
 from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
 from gitplacer.explain import PlanView, never_to_run, not_looked_at, refused_approvals
@@ -39,8 +41,7 @@ from gitplacer.tree import Changes, Tree, differing_paths
 NOBODY_WAITS: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One commit to be made: what it changes, its message, and the relocation it carries out, if it is one."""
 
     changes: Changes
@@ -53,8 +54,7 @@ class Step:
         return self.message.partition("\n")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Hydration:
+class Hydration(Struct, frozen=True):
     """
     What a pass comes to. No steps means that nothing changes. `proposals` are commits that somebody may consent to, each on top of
     the last step.
@@ -150,8 +150,7 @@ def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
     return [uncounted_problem(inputs.uncounted, place)] if inputs.uncounted is not None else []
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """What saves work, of this pass and of those before: files that were read, ledgers that were opened, and groups that nobody has to decide on, or to read."""
 
     memo: Memo
@@ -253,7 +252,9 @@ def decided(
         tested = layout.feasible(planned.decisions)
         more = {new.group: new for new, old in zip(tested, planned.decisions, strict=True) if new is not old}
         if not more.keys() - stopped.keys():
-            told = (replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested)
+            told = (
+                structs.replace(d, blocked_by=stopped[d.group].blocked_by) if d.group in stopped else d for d in tested
+            )
             return replace(planned, decisions=tuple(told))
         stopped |= more
 
@@ -288,13 +289,13 @@ def told_apart(decision: Decision, updated: set[str]) -> Decision:
     if decision.group not in updated:
         return decision
     if decision.action is Action.HOLD:
-        return replace(decision, writes=True)
+        return structs.replace(decision, writes=True)
     if decision.action is not Action.KEEP:
         return decision
     finding = decision.finding
     if finding.code is Reason.KEPT:
-        finding = replace(finding, code=Reason.UPDATED)
-    return replace(decision, action=Action.UPDATE, finding=finding)
+        finding = structs.replace(finding, code=Reason.UPDATED)
+    return structs.replace(decision, action=Action.UPDATE, finding=finding)
 
 
 def _changed_files(snapshot: Snapshot, before: Tree, after: Tree) -> dict[str, tuple[str, ...]]:

@@ -7,8 +7,10 @@ It is apart from `hydrate` for those who only have to know whether the inputs ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.byhand import MergedMove, RevertedMove
@@ -16,8 +18,7 @@ from gitplacer.model.signers import Uncounted
 from gitplacer.tree import Tree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCommit:
+class SourceCommit(Struct, frozen=True, kw_only=True):
     """The commit that is planned. `repo_url` is None where the source has no address that others could use."""
 
     id: str
@@ -28,8 +29,7 @@ class SourceCommit:
     repo_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
+class Inputs(Struct, frozen=True, kw_only=True):
     """
     All that a pass depends on. `commit` is None for a work tree as it lies, which can be planned but not published;
     the ids name the capacity tree and the deployment commit, None where there is none. `foreign` are paths of the

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gitplacer.dispatching import Queues, not_nominated
 from gitplacer.documents import Path
@@ -28,16 +29,14 @@ Claims = frozenset[tuple[str, str]]
 """PersistentVolumeClaims by namespace and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(Struct, frozen=True):
     """Where the platform brings an object by a policy: to clusters that it allows, or is on them already."""
 
     policy: str
     clusters: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True, dict=True):
     """The source, the profile of each cluster, what is left to Kueue, the groups by id, and the records of what is deployed."""
 
     source: Source

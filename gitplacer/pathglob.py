@@ -11,10 +11,11 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 _Value = TypeVar("_Value")
 _NAME = re.compile(r"\{[a-z]+\}")
@@ -174,8 +175,7 @@ def overlap(one: str, other: str) -> bool:
     return not _are_apart(_folders(one), _folders(other)) and _share_a_path(one, other)
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(Struct, frozen=True):
     """A folder's name in a pattern, or a file's: what it begins and ends with, and whether that is all of it."""
 
     start: str

@@ -11,7 +11,9 @@ from __future__ import annotations
 import difflib
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from gitplacer.redactor import without_credentials
 
@@ -23,8 +25,7 @@ class Severity(enum.StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(Struct, frozen=True, order=True):
     """A place in an input. `line` and `column` count from 1; a path that is no text is at 1:1."""
 
     file: str
@@ -35,8 +36,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class Problem(Struct, frozen=True, order=True):
     """One thing that is wrong. `code` is a key of `problemcodes.CODES`."""
 
     location: Location
@@ -47,7 +47,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         # Messages quote what stands in files, and end up in logs, comments and pages: none quotes what is plainly a secret.
-        object.__setattr__(self, "message", without_credentials(self.message))
+        force_setattr(self, "message", without_credentials(self.message))
 
 
 class Rejected(Exception):

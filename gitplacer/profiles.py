@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.documents import Document, parse
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -65,8 +67,7 @@ class Coming(NamedTuple):
 NOTHING_COMES = Coming()
 
 
-@dataclass(frozen=True)
-class ClusterProfile:
+class ClusterProfile(Struct, frozen=True, dict=True):
     """
     What is known of one cluster. None, and an empty KubeRay field, is what nobody looked at.
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.model.workload import Claim, ClaimSpec
 from gitplacer.profiles import ClusterProfile, Reach
 from gitplacer.workloads.facts import ObjectFacts, Role
@@ -47,7 +49,7 @@ def _bound(role: Role, namespace: str, profile: ClusterProfile, specs: Specs) ->
 
 
 def _at(role: Role, reach: Reach) -> Role:
-    return replace(role, shape=replace(role.shape, volume_nodes=reach)) if reach else role
+    return replace(role, shape=structs.replace(role.shape, volume_nodes=reach)) if reach else role
 
 
 def _reach(role: Role, number: int, namespace: str, profile: ClusterProfile, specs: Specs) -> Reach:

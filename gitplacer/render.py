@@ -12,8 +12,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
+
+from msgspec import Struct, field
 
 from gitplacer.dispatching import started
 from gitplacer.documents import Document, Edit, EditError
@@ -46,8 +48,7 @@ _LONGEST_PART = 230
 _BY_KUBERNETES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """Where one member goes: the file below the unit, the same on every cluster."""
 
     member: SourceObject
@@ -55,8 +56,7 @@ class Placed:
     file: str
 
 
-@dataclass(slots=True)
-class FileNames:
+class FileNames(Struct):
     """Hands out paths below a unit: those that are written already stay, new ones avoid them."""
 
     spec: FleetSpec
@@ -161,8 +161,7 @@ def needed_namespaces(group: Group) -> list[str]:
     return [name for name in group.namespaces if name not in _BY_KUBERNETES]
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(Struct, frozen=True):
     """Files of one group on one cluster, by unit and path below it; or the problems that stop it there."""
 
     files: Mapping[tuple[str, str], Content]

@@ -10,10 +10,11 @@ after, and against what is deployed. Whatever is not exactly as expected is None
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Document, Edit
 from gitplacer.kinds.fleet import FleetSpec
@@ -27,8 +28,7 @@ Edits = tuple[tuple[int, tuple[Edit, ...]], ...]
 """What is edited in the documents of a file on its way to a cluster: the number of each, in the order in which they are written, and its edits."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """
     A file of the deployment repo that is made of one source file: its path, that of its unit's sentinel with the epoch which was the greatest
     there, and what is edited on the way.
@@ -42,8 +42,7 @@ class Place:
     edits: Edits
 
 
-@dataclass(frozen=True)
-class Rewritable:
+class Rewritable(Struct, frozen=True):
     """
     A source file that is all of one group, which stays where it is: the group, what a commit says of its update, and every place of the file.
     `plain`: no override may look at what is in it.
@@ -55,8 +54,7 @@ class Rewritable:
     plain: bool = False
 
 
-@dataclass(frozen=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """A source file that was edited: what it is to its fleet, and its bytes and what was read of them, before and after."""
 
     rewritable: Rewritable

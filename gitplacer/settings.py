@@ -8,9 +8,10 @@ Fleet on the source's default branch. Nothing in a revision under review decides
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from gitplacer.git.address import Address
 from gitplacer.git.cache import default_cache_dir
@@ -38,8 +39,7 @@ class UsageError(Exception):
         return UsageError, (str(self), self.hint)  # so that it is the same when it comes from another process
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """
     One invocation. `deployment` and `capacity` are None where nothing was said; `rev` None means the work tree where
     there is one and the command reads work trees, and the default branch otherwise. `trust_base` is the revision that says

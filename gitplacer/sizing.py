@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
@@ -27,8 +28,7 @@ from gitplacer.workloads.limitranges import LimitItem
 from gitplacer.workloads.surroundings import USUAL, Surroundings
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Struct, frozen=True):
     """One object with what it becomes. `name` may be that of `generateName`."""
 
     document: Document
@@ -73,8 +73,7 @@ class Sized:
         return found if isinstance(found, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """
     The objects that have a size, in order of file and place, and everything that keeps others from having one. `beside` are
     those of kinds that are not sized, and `declared` the kinds that WorkloadKinds among them declare.

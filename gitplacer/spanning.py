@@ -15,8 +15,9 @@ home, and KubeRay's hash leaves these numbers out, so nothing restarts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gitplacer import workloads
 from gitplacer.documents import EditError, applied

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from gitplacer.commits import (
     CO_AUTHOR,
@@ -37,8 +38,7 @@ _OWN = tuple(f"{PREFIX}{key}" for key in ("Group", "From", "To", "Reason", "Phas
 Trailers = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """
     What a commit says of the pass that made it: its inputs, which of its steps it is, and the group it proposes to move, if it is a
     proposal.
@@ -50,8 +50,7 @@ class Claim:
     proposed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """A trailer that no pass would have written, or one that is not there (`value` is None)."""
 
     key: str

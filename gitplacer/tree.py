@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 FILE = "100644"
 EXECUTABLE = "100755"
 SYMLINK = "120000"
@@ -154,8 +156,7 @@ class LateTree(Tree):
         return listing()
 
 
-@dataclass(frozen=True, slots=True)
-class Layered:
+class Layered(msgspec.Struct, frozen=True):
     """New blobs over those of the tree they were added to."""
 
     new: MemoryBlobs
@@ -168,8 +169,7 @@ class Layered:
         return {**here, **self.old.read(rest)} if rest else here
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """The bytes of a file to be, by their id; they are fetched only if the file has to be written."""
 
     oid: str
@@ -180,11 +180,10 @@ class Content:
         return Content(blob_id(data), lambda: data)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """Files to write and paths to remove; what `Tree.apply` and a commit are made of."""
 
-    written: Mapping[str, bytes] = field(default_factory=dict)
+    written: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     removed: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:

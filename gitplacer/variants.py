@@ -16,6 +16,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+from msgspec import structs
+
 from gitplacer import dispatching, rules, workloads
 from gitplacer.dispatching import Queues
 from gitplacer.documents import Document, Edit, EditError, Path, applied, value_at
@@ -142,7 +144,7 @@ class Variants:
 
     def counted(self, member: SourceObject, cluster: Cluster, counts: Counts = AS_WRITTEN) -> ObjectFacts:
         """The same with what its pods take of quotas there."""
-        return self._facts_in(member, cluster, counts, replace(self.around(member, cluster), bounded=True))
+        return self._facts_in(member, cluster, counts, structs.replace(self.around(member, cluster), bounded=True))
 
     def _facts_in(self, member: SourceObject, cluster: Cluster, counts: Counts, around: Surroundings) -> ObjectFacts:
         edits = self.edits(member, cluster, counts)
@@ -212,7 +214,7 @@ class Variants:
             found = self._refused(member, done)
             for said in sorted(found.keys() & left.keys() - known.keys()):
                 place, message = self._source.own.places[name], f"{member.identity}: {found[said].message}"
-                yield replace(found[said], location=place, message=message)
+                yield structs.replace(found[said], location=place, message=message)
             known |= found
 
     def _refused(self, member: SourceObject, edits: Edits) -> dict[str, Problem]:

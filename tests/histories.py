@@ -31,6 +31,7 @@ from random import Random
 from typing import Any
 
 import yaml
+from msgspec import structs
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, Step, hydrate
 from gitplacer.model.horizon import Horizon
@@ -1100,4 +1101,8 @@ class LookedAt(History):
     def _noted(self, capacity: Mapping[str, str], now: datetime) -> tuple[Inputs, Horizon, Hydration]:
         """A pass computed again, with how long what comes of it stands."""
         inputs, horizon = self._inputs(capacity, now), Horizon(now)
-        return inputs, horizon, hydrate(replace(inputs, now=horizon.now), memo=self.memory, with_candidates=False)
+        return (
+            inputs,
+            horizon,
+            hydrate(structs.replace(inputs, now=horizon.now), memo=self.memory, with_candidates=False),
+        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gitplacer.explain import PlanView
 from gitplacer.formats.markdown import plan_markdown

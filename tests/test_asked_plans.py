@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benchmarks import counting
 from gitplacer import deployed

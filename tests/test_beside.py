@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from benchmarks.counting import counted
 from gitplacer.grouping import Group
@@ -65,7 +66,7 @@ def holds(rest: AtRest, beside: Hydration, whole: Hydration, *, read: bool = Fal
     kept, outgrown = Finding(code=Reason.KEPT), Finding(code=Reason.OUTGROWN)
     told = beside.view.plan.decisions
     if not read:
-        told = tuple(replace(d, finding=kept) if d.finding == outgrown else d for d in told)
+        told = tuple(structs.replace(d, finding=kept) if d.finding == outgrown else d for d in told)
     differ = {ours.group for ours, theirs in zip(told, whole.view.plan.decisions, strict=True) if ours != theirs}
     if differ:
         assert not read
@@ -88,7 +89,10 @@ def waits_on(rest: AtRest, beside: Hydration, whole: Hydration, differ: set[str]
     ours, theirs = ({d.group: d for d in made.view.plan.decisions} for made in (beside, whole))
     for group in differ:
         assert theirs[group].action is Action.WAIT and theirs[group].claim is None
-        assert replace(ours[group], finding=theirs[group].finding, candidates=theirs[group].candidates) == theirs[group]
+        assert (
+            structs.replace(ours[group], finding=theirs[group].finding, candidates=theirs[group].candidates)
+            == theirs[group]
+        )
     assert not differing_paths(beside.tree, whole.tree)
     assert [step.changes for step in beside.steps if step.relocation] == [
         step.changes for step in whole.steps if step.relocation
@@ -97,7 +101,11 @@ def waits_on(rest: AtRest, beside: Hydration, whole: Hydration, differ: set[str]
     assert beside.problems == whole.problems
     source = whole.snapshot.source.tree
     behind, behind_whole = (
-        hydrate(replace(rest.before, source=source, deployment=made.tree), memo=rest.story.memory, with_candidates=NONE)
+        hydrate(
+            structs.replace(rest.before, source=source, deployment=made.tree),
+            memo=rest.story.memory,
+            with_candidates=NONE,
+        )
         for made in (beside, whole)
     )
     assert behind.view.plan.decisions == behind_whole.view.plan.decisions
@@ -634,7 +642,7 @@ def test_where_a_file_of_somebody_who_stays_would_be_another_the_whole_tells() -
     """Whatever else is known: what tells other tools where he is would be taken back."""
     rest = found_at_rest(three({"fleet.yaml": TELLS}))
     assert rest.footing is not None
-    rest.footing = replace(rest.footing, by_room=True)
+    rest.footing = structs.replace(rest.footing, by_room=True)
     assert planned(rest, LOST) is None
 
 
@@ -668,7 +676,7 @@ def planned(
     inputs = replace(rest.story, source=source).inputs()
     change = Change.between(rest.before.source, inputs.source)
     assert rest.footing is not None
-    asked = replace(inputs, uncounted=uncounted)
+    asked = structs.replace(inputs, uncounted=uncounted)
     return planned_beside(asked, change, rest.base, rest.footing, memo=rest.story.memory, ledgers=LedgerCache())
 
 
@@ -684,7 +692,7 @@ def lines_of_a_loss(number: int, *, standing: bool) -> int:
     story.source |= policy("app", "select: {namespaces: [web]}\nprecedence: 3\nclusters: {names: [b]}")
     rest = found_at_rest(story)
     assert rest.footing is not None
-    rest.footing = rest.footing if standing else replace(rest.footing, standing=Standing({}))
+    rest.footing = rest.footing if standing else structs.replace(rest.footing, standing=Standing({}))
     found: list[Hydration] = []
 
     def once() -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.fleets import Size, files
 from gitplacer.hydrate import Hydration, hydrate

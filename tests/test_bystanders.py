@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from benchmarks.counting import counted
 from gitplacer.inpart import InPart, planned_in_part
@@ -284,7 +285,7 @@ def lines_of_an_edit(number: int, *, standing: bool) -> int:
     rest = a_fleet_of(number)
     inputs = replace(rest.story, source={**rest.story.source, **edit(rest)}).inputs()
     assert rest.footing is not None
-    footing = rest.footing if standing else replace(rest.footing, standing=Standing({}))
+    footing = rest.footing if standing else structs.replace(rest.footing, standing=Standing({}))
     change, memo = Change.between(rest.before.source, inputs.source), rest.story.memory
     found: list[int] = []
 
@@ -309,7 +310,7 @@ def test_who_stands_by_costs_a_fraction_of_what_he_would_if_he_were_read() -> No
 def test_who_shares_a_file_with_one_who_does_is_read_as_well() -> None:
     footing = at_rest(fleet()).footing
     assert footing is not None
-    shared = replace(footing, files={"edited": ("1",), "b": ("1", "2"), "c": ("2", "3"), "d": ("4",)})
+    shared = structs.replace(footing, files={"edited": ("1",), "b": ("1", "2"), "c": ("2", "3"), "d": ("4",)})
     assert _by_themselves({"b", "c", "d"}, {"edited", "b", "c", "d"}, shared) == {"d"}
 
 

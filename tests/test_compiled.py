@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gitplacer.model.labels import Requirement, Taint
 from gitplacer.model.podrules import HostPort, PodTerm, Selector, SpreadConstraint
@@ -111,7 +111,7 @@ def boards(draw: st.DrawFn) -> Board:
 
 
 def _named(thing: Any, name: str) -> Any:
-    return type(thing)(**{**{f: getattr(thing, f) for f in thing.__dataclass_fields__}, "name": name})
+    return type(thing)(**{**{f: getattr(thing, f) for f in thing.__struct_fields__}, "name": name})
 
 
 profiles = st.builds(

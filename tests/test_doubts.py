@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from gitplacer.commits import rest_message
 from gitplacer.explain import PlanView, sentence, summary
@@ -83,12 +84,12 @@ def test_a_plan_that_changes_nothing_is_one_line() -> None:
 
 def test_a_plan_that_changes_nothing_still_tells_its_problems() -> None:
     problem = Problem(Location("a.yaml", 3, 7), "Odd", "is odd", "make it even")
-    plan = replace(unchanged(), snapshot=replace(unchanged().snapshot, problems=(problem,)))
+    plan = structs.replace(unchanged(), snapshot=replace(unchanged().snapshot, problems=(problem,)))
     assert FORMATS["text"](plan, PLAIN) == "a.yaml:3:7: is odd\n  hint: make it even\nNo change: 1 kept\n"
 
 
 def test_a_plan_that_only_changes_files_is_no_empty_plan() -> None:
-    plan = replace(unchanged(), changed_files={"a": ("clusters/a/platform/gitplacer.yaml",)})
+    plan = structs.replace(unchanged(), changed_files={"a": ("clusters/a/platform/gitplacer.yaml",)})
     text = FORMATS["text"](plan, PLAIN)
     assert "1 file changes (a 1)" in text and "No change" not in text
 
@@ -131,7 +132,7 @@ def hostile_view(text: str) -> PlanView:
     )  # fmt: skip
     plan = with_decisions(made)
     problem = Problem(Location(text, 1, 1), "Odd", text, text)
-    return replace(plan, snapshot=replace(plan.snapshot, problems=(problem,)), changed_files={"a": (text,)})
+    return structs.replace(plan, snapshot=replace(plan.snapshot, problems=(problem,)), changed_files={"a": (text,)})
 
 
 def hostile(text: str, format_: str) -> str:
@@ -207,7 +208,7 @@ def test_a_comment_is_cut_by_whole_rows_and_says_how_many_are_left_out(problems:
     waiting = [decision(group=f"ns/w{i:04}", candidates=(refused("on-prem"),)) for i in range(500)]
     plan = with_decisions(*groups, *waiting)
     found = tuple(Problem(Location(f"f{i}.yaml"), "Odd", "is odd") for i in range(problems))
-    plan = replace(plan, snapshot=replace(plan.snapshot, problems=found))
+    plan = structs.replace(plan, snapshot=replace(plan.snapshot, problems=found))
     comment = FORMATS["markdown"](plan, PLAIN)
     assert 55_000 < len(comment) < 65_536 and len(comment.encode()) < 65_536
     left_out = [int(n) for n in re.findall(r"\*\*(\d+) more left out here\*\*", comment)]
@@ -221,7 +222,7 @@ def test_a_comment_is_cut_by_whole_rows_and_says_how_many_are_left_out(problems:
 def test_a_row_that_is_larger_than_a_comment_is_left_out() -> None:
     names = tuple(f"{'x' * 60}{i}" for i in range(50))
     wide = decision(candidates=tuple(refused(name) for name in names), policy="p" * 300)
-    plan = with_decisions(*(replace(wide, group=f"ns/{'y' * 200}{i}") for i in range(40)))
+    plan = with_decisions(*(structs.replace(wide, group=f"ns/{'y' * 200}{i}") for i in range(40)))
     assert len(FORMATS["markdown"](plan, PLAIN)) < 65_536
 
 

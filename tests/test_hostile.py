@@ -12,12 +12,12 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from docs.hostile_inputs import CLASSES, HERE, File, Spelling, app
 from gitplacer.hydrate import Hydration, hydrate

@@ -22,6 +22,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gitplacer.comparison import Baseline
 from gitplacer.explain import PlanView
@@ -110,7 +111,9 @@ def holds(rest: AtRest, part: InPart, whole: Hydration) -> bool:
     assert {d.group: (d.action, d.before, d.files_after) for d in ours.view.plan.decisions} == {
         d.group: (d.action, d.before, d.files_after) for d in whole.view.plan.decisions
     }
-    told, otherwise = ({d.group: replace(d, candidates=()) for d in made.view.plan.decisions} for made in (ours, whole))
+    told, otherwise = (
+        {d.group: structs.replace(d, candidates=()) for d in made.view.plan.decisions} for made in (ours, whole)
+    )
     differ = {group for group, decision in told.items() if decision != otherwise[group]}
     assert not any(told[group].after or otherwise[group].after for group in differ)
     theirs = {f"{RECORDS}/{group}.yaml" for group in differ}
@@ -150,12 +153,12 @@ def carried_out(rest: AtRest, edits: dict[str, str], *, in_words: bool) -> AtRes
     waiting = {d.group for d in then.base.decisions if not d.after}
     for ours, whole_one in zip(then.base.decisions, found.decisions, strict=True):
         assert ours == whole_one or (ours.group in waiting and ours.action is whole_one.action)
-    bare = replace(then.base, decisions=found.decisions, tree=found.tree)
+    bare = structs.replace(then.base, decisions=found.decisions, tree=found.tree)
     assert bare == found
     footing = footing_of(before, made.view)
     assert footing is not None and footing.waiting.keys() == then.footing.waiting.keys()
-    assert then.footing == replace(footing, waiting=then.footing.waiting)
-    return AtRest(story, made, replace(then.base, tree=found.tree), then.footing)
+    assert then.footing == structs.replace(footing, waiting=then.footing.waiting)
+    return AtRest(story, made, structs.replace(then.base, tree=found.tree), then.footing)
 
 
 # the law
@@ -838,26 +841,26 @@ def test_nor_a_change_of_which_some_commits_do_not_count() -> None:
     given = partial(planned_in_part, change=change, base=rest.base, footing=rest.footing, memo=rest.story.memory, ledgers=LedgerCache())  # fmt: skip
     assert given(edited) is not None
     uncounted = Uncounted(commit="b" * 40, author="A <a@b>", flaw=Flaw.UNSIGNED)
-    assert given(replace(edited, uncounted=uncounted)) is None
+    assert given(structs.replace(edited, uncounted=uncounted)) is None
 
 
 def test_a_fleet_in_which_somebody_has_a_hand_has_no_footing() -> None:
     rest = at_rest(fleet())
     view, snapshot = rest.made.view, rest.made.snapshot
-    assert footing_of(replace(rest.before, foreign={"clusters/a/x": ""}), view) is None
+    assert footing_of(structs.replace(rest.before, foreign={"clusters/a/x": ""}), view) is None
     states, own = {"a": cast(Any, object())}, snapshot.source.own
     fleet_spec = own.fleet.spec.model_copy(update={"clone": cast(Any, object())})
-    cloning = replace(own, fleet=own.fleet.model_copy(update={"spec": fleet_spec}))
+    cloning = structs.replace(own, fleet=own.fleet.model_copy(update={"spec": fleet_spec}))
     record = snapshot.records["web/shop"]
     moving = record.model_copy(update={"move": cast(Any, object())})
     for other in (
         replace(snapshot, states=states),
-        replace(snapshot, source=replace(snapshot.source, own=cloning)),
+        replace(snapshot, source=structs.replace(snapshot.source, own=cloning)),
         replace(snapshot, broken_records=frozenset({"web/lost"})),
         replace(snapshot, records={**snapshot.records, "web/shop": moving}),
         replace(snapshot, capacity={"a": snapshot.capacity["a"].model_copy(update={"queues": (cast(Any, object()),)})}),
     ):
-        assert footing_of(rest.before, replace(view, snapshot=other)) is None
+        assert footing_of(rest.before, structs.replace(view, snapshot=other)) is None
 
 
 def test_a_pass_at_rest_remembers_the_base_of_pull_requests(tmp_path: Path) -> None:

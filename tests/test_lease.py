@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kubernetes.client.exceptions import ApiException
+from msgspec.structs import replace
 
 from gitplacer.controller.electing import ClusterLease, Conflict, FileLock, Keeper, elected
 from gitplacer.controller.lease import Record, Terms

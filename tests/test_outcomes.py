@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import zlib
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gitplacer.formats.outcome import description, outcome_markdown, remembered, remembered_in, with_outcome
 from gitplacer.formats.planjson import plan_document

@@ -6,12 +6,12 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from gitplacer.cli.plan import FAILED_ON, WOULD_CHANGE
 from gitplacer.explain import PlanView

@@ -150,7 +150,7 @@ def test_snapshots_and_records_that_are_given_to_a_scenario_are_not_misplaced() 
 
 
 def _with(inputs, source):  # type: ignore[no-untyped-def]
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(inputs, source=source, capacity=source.under("capacity"))
 

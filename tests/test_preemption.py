@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gitplacer.placement.preemption import SETS, TRIALS, Displaceable, Site, least_harm
 from tests.stories import ANYWHERE, START, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot

@@ -20,6 +20,7 @@ import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gitplacer import workloads
 from gitplacer.documents import Document, parse
@@ -577,7 +578,7 @@ GIVEN = st.builds(LimitItem, default=AMOUNTS, default_request=AMOUNTS, least=AMO
 
 @given(st.lists(GIVEN, max_size=4), st.randoms(use_true_random=False))
 def test_the_order_of_limit_ranges_does_not_matter_and_none_gives_more(ranges: list[LimitItem], random: Any) -> None:
-    shuffled = [replace(item) for item in ranges]
+    shuffled = [structs.replace(item) for item in ranges]
     random.shuffle(shuffled)
     total = container_defaults(ranges)
     assert container_defaults(shuffled) == total
@@ -655,7 +656,7 @@ def test_a_pod_is_refused_if_any_order_of_limit_ranges_refuses_it(
     containers: list[dict[str, _Has]], ranges: list[LimitItem]
 ) -> None:
     told = [(container.get("asked", {}), container.get("limited", {})) for container in containers]
-    parts = [replace(Part("c", {**limited, **asked}), limits=limited) for asked, limited in told]
+    parts = [structs.replace(Part("c", {**limited, **asked}), limits=limited) for asked, limited in told]
     ask = PodAsk(tuple(with_defaults(part, container_defaults(ranges)) for part in parts))
     admitted = all(is_admitted(told, order) for order in permutations(ranges))
     assert (not any(any(breaches(item, ask, ranges)) for item in ranges)) == admitted

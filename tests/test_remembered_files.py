@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from gitplacer.parsecache import ParseCache
 from gitplacer.source import files
@@ -26,10 +27,12 @@ def kept(name: str, *, cpu: int = 1, text: str = POD) -> tuple[ReadFile, ReadFil
 
 
 def every_field(value: Any) -> Any:
-    """A dataclass with the fields that do not count where two are compared."""
+    """A value with the fields that do not count where two are compared."""
     if isinstance(value, tuple):
         return tuple(map(every_field, value))
-    if not hasattr(value, "__dataclass_fields__"):
+    if isinstance(value, Struct):
+        return {name: every_field(getattr(value, name)) for name in value.__struct_fields__}
+    if not is_dataclass(value):
         return value
     return {each.name: every_field(getattr(value, each.name)) for each in fields(value)}
 

@@ -329,7 +329,7 @@ class Life:
         given_ = inputs(source, capacity, tree, self.world.now, foreign=dict.fromkeys(self.world.foreign, ""))
         if backwards:
             source_tree = Tree(dict(reversed(given_.source.entries.items())), given_.source.blobs)
-            given_ = Inputs(**{f: getattr(given_, f) for f in Inputs.__dataclass_fields__} | {"source": source_tree})
+            given_ = Inputs(**{f: getattr(given_, f) for f in Inputs.__struct_fields__} | {"source": source_tree})
             return hydrate(given_)  # and without what is remembered: it must make no difference either
         return hydrate(given_, memo=self.memory, ledgers=self.ledgers)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from gitplacer.comparison import Baseline, Because
 from gitplacer.hydrate import Hydration

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gitplacer.atrest import rewritables
 from gitplacer.controller.doubts import Doubt, Undoubted
@@ -246,7 +247,7 @@ class Rested:
     cache: Path
 
     def settings(self, minute: int) -> Settings:
-        return replace(self.fleet.settings(minute), cache_dir=self.cache)
+        return structs.replace(self.fleet.settings(minute), cache_dir=self.cache)
 
     def passed(self, minute: int) -> Outcome | Spared | Rewritten:
         return reconcile_unless_quiet(self.settings(minute), progress=silently)
@@ -649,8 +650,10 @@ def test_what_is_not_deployed_as_it_was_written_is_planned() -> None:
                 {place: other} if other is not None else {}
             )
             assert rewritten([edit], bad, spec) is None, (place, other)
-    ahead = replace(edit.rewritable, places=tuple(replace(p, epoch=p.epoch + 9) for p in edit.rewritable.places))
-    assert rewritten([replace(edit, rewritable=ahead)], deployed, spec) is None, (
+    ahead = structs.replace(
+        edit.rewritable, places=tuple(structs.replace(p, epoch=p.epoch + 9) for p in edit.rewritable.places)
+    )
+    assert rewritten([structs.replace(edit, rewritable=ahead)], deployed, spec) is None, (
         "an epoch was reached that it does not tell"
     )
 
@@ -677,13 +680,13 @@ class Retold(LookedAt):
             self.counts["planned"] += 1
             return
         source = inputs.source.apply(Changes({path: after}))
-        whole = hydrate(replace(inputs, source=source), memo=self.memory, with_candidates=False)
+        whole = hydrate(structs.replace(inputs, source=source), memo=self.memory, with_candidates=False)
         written = [{p: data for p, data in step.changes.written.items() if p != METADATA} for step in whole.steps]
         assert written == ([found] if found else []), (self.seed, now, path)
-        later = replace(inputs, source=source, deployment=whole.tree)
+        later = structs.replace(inputs, source=source, deployment=whole.tree)
         end = rest.until or now + timedelta(days=40)
         for at in (now, now + (end - now) * self.dice.random()):
-            again = hydrate(replace(later, now=at), memo=self.memory, with_candidates=False)
+            again = hydrate(structs.replace(later, now=at), memo=self.memory, with_candidates=False)
             assert (again.steps, again.problems) == ((), rest.problems), (self.seed, now, at, path)
             assert (standing(again.view.plan), again.proposals) == (rest.standing, ())
         self.counts["rewritten" if found else "nothing to write"] += 1

@@ -8,7 +8,6 @@ come to their end or mind other pods are among them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.model.bystander import Holding

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gitplacer.capacity import access as reading
 from gitplacer.capacity import programs
@@ -59,7 +60,7 @@ def access(served: Served, tmp_path: Path, waits: list[float]) -> Access:
     place = tmp_path / "kubeconfig"
     place.write_text(served.kubeconfig())
     place.chmod(0o600)
-    return replace(access_to(kubeconfig(str(place), {}), "static-cluster"), sleep=waits.append)
+    return structs.replace(access_to(kubeconfig(str(place), {}), "static-cluster"), sleep=waits.append)
 
 
 def names(access: Access) -> list[str]:
@@ -133,7 +134,7 @@ def test_a_server_that_stumbles_is_asked_again(trouble: Trouble, access: Access,
 def test_a_server_that_never_answered_is_told_at_once(plugin: Path, waits: list[float]) -> None:
     """Its address is likely wrong, and somebody waits for the answer."""
     plugin.write_text(EXEC.replace(PLUGIN, "{token: x}"))
-    found = replace(access_to(kubeconfig(str(plugin), {}), "a"), sleep=waits.append)
+    found = structs.replace(access_to(kubeconfig(str(plugin), {}), "a"), sleep=waits.append)
     with pytest.raises(ClusterError, match=r"https://127.0.0.1:1 cannot be read: .*refused"):
         found.get("/apis")
     assert not waits
@@ -183,7 +184,7 @@ def test_headers_that_trickle_are_cut_off(
     """Each comes soon enough, and there is no end of them."""
     monkeypatch.setattr(reading, "WITHIN", 0.3)
     plugin.write_text(EXEC.replace(PLUGIN, "{token: x}").replace("https://127.0.0.1:1", trickling))
-    found = replace(access_to(kubeconfig(str(plugin), {}), "a"), sleep=waits.append)
+    found = structs.replace(access_to(kubeconfig(str(plugin), {}), "a"), sleep=waits.append)
     with pytest.raises(ClusterError, match=r"127.0.0.1:\d+ took more than 0 s to begin an answer") as raised:
         found.get("/apis")
     assert "try again" in raised.value.hint
@@ -192,7 +193,7 @@ def test_headers_that_trickle_are_cut_off(
 
 def test_an_answer_that_takes_too_long_is_given_up(access: Access) -> None:
     ticks = iter(range(0, 10_000, 100))
-    slow = replace(access, clock=lambda: float(next(ticks)) * 2)
+    slow = structs.replace(access, clock=lambda: float(next(ticks)) * 2)
     with pytest.raises(ClusterError, match=r"took more than 120 s to answer"):
         slow.get(NAMESPACES)
 
@@ -277,7 +278,7 @@ def test_a_server_that_nobody_vouches_for_is_not_believed(served: Served, tmp_pa
         place = tmp_path / "kubeconfig"
         place.write_text(replace(served, authority=other.authority).kubeconfig())
         place.chmod(0o600)
-        found = replace(access_to(kubeconfig(str(place), {}), "static-cluster"), sleep=lambda seconds: None)
+        found = structs.replace(access_to(kubeconfig(str(place), {}), "static-cluster"), sleep=lambda seconds: None)
         with pytest.raises(ClusterError, match=r"cannot be read: .*certificate"):
             found.get("/apis")
 

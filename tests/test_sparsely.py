@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Reason, Tally
 from gitplacer.passes.sparsely import pickled

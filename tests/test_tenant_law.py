@@ -7,11 +7,11 @@ The files are made up, hostile and harmless ones among each other; the other ten
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from docs.hostile_inputs import CLASSES, File
 from gitplacer.hydrate import Hydration, hydrate

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.model.labels import Requirement
@@ -76,7 +77,7 @@ def deployment(shape: PodShape, *, waits: bool = True, count: int = 3) -> Object
     return ObjectFacts(roles=(Role("pod", shape, count, count, count, 1, waits=waits),), sized=True)
 
 
-ELSEWHERE = replace(SMALL, node_selector=(("zone", "b"),))
+ELSEWHERE = structs.replace(SMALL, node_selector=(("zone", "b"),))
 MORE_MEMORY = PodShape(Resources({"cpu": 500, "memory": 1}))
 
 
@@ -136,7 +137,7 @@ def test_in_steps_an_old_pod_makes_no_room_for_one_that_goes_by_its_ray_cluster(
     rule: dict[str, Any], workers: int
 ) -> None:
     """Where the one may be that leaves, the other may not: it may have neighbours of its own cluster there."""
-    new = labelled(service(4, 1, replace(SMALL, **rule)))
+    new = labelled(service(4, 1, structs.replace(SMALL, **rule)))
     assert dict(named_roles(pods_beside(How.IN_STEPS, new.gang, new, "Desired"))) == {"head": 1, "worker/a": workers}
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.adoption.copies import Copies, Thing, read_copies, surely_platform
 from gitplacer.adoption.fleetfiles import FleetFiles, commented, fleet_files
@@ -43,8 +44,7 @@ from gitplacer.tree import Tree
 _RENDER = "render it in CI into a folder of its own, and adopt that; until then it is left where it is"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """`clusters` is a pattern, None for a guess; `engine` None for a guess; `namespace` is that of objects that say none."""
 
     clusters: str | None
@@ -54,8 +54,7 @@ class Asked:
     version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adoption:
+class Adoption(Struct, frozen=True, kw_only=True):
     """
     `fleet` are the files of the fleet repo, `deployment` the tree that goes with them. `left` is what stays in the old folders alone, and `noted` what
     is taken over with a difference that nobody's cluster sees. `altered` is where the old sync applies something else than the folders. `fell_back` says why objects are platform's that could be workloads'.
@@ -190,8 +189,7 @@ def _in_capitals(folders: Folders, tree: Tree) -> set[Remark]:
     return {Remark(Location(path), *what) for path, what in said if what}
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
+class _Settled(Struct, frozen=True):
     fleet: FleetFiles
     proof: Proof
     left: frozenset[Remark]

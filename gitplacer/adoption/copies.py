@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.adoption.differences import canonical
 from gitplacer.adoption.folders import Folders, Place
@@ -29,8 +30,7 @@ from gitplacer.source.scopes import Scopes, defined_scopes
 from gitplacer.tree import Tree
 
 
-@dataclass(frozen=True, eq=False)
-class Copy:
+class Copy(Struct, frozen=True, eq=False, dict=True):
     """
     An object as one cluster has it. `is_filled` if its namespace does not stand in it; `value` has it all the same. `blob` is the id of its
     file, which has so many documents as `siblings`, with itself.
@@ -54,8 +54,7 @@ class Copy:
         return self.document.locate()
 
 
-@dataclass(frozen=True, eq=False)
-class Thing:
+class Thing(Struct, frozen=True, eq=False):
     """An object with its copies by cluster; `model` is the copy that the others are compared with."""
 
     identity: Identity
@@ -72,8 +71,7 @@ class Thing:
         return _thing(self.identity, kept) if kept else None
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
+class Copies(Struct, frozen=True):
     """All objects by who they are, sorted; what is left where it is, and what is adopted but not quite as it stands."""
 
     things: Mapping[Identity, Thing]

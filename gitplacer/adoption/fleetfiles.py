@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from msgspec import Struct
+
 from gitplacer.adoption.copies import Copy, Thing
 from gitplacer.adoption.differences import edits
 from gitplacer.adoption.owners import FLUX_SYSTEM
@@ -41,8 +43,7 @@ _RESERVED = ("kustomization", "Kustomization", "Chart", "cloudbuild", "gitplacer
 Clusters = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """One file of the fleet repo: its objects in order, and the path of the file that it is, byte for byte, if it is one."""
 
     things: tuple[Thing, ...]
@@ -50,8 +51,7 @@ class Manifest:
     origin: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """What differs on some clusters: the OverridePolicy of a name, the file it stands in, and its edits."""
 
     name: str

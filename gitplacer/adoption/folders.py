@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.adoption.remarks import CannotAdopt, Remark
@@ -24,8 +25,7 @@ _EXAMPLE = f'say which: --clusters "clusters/{CLUSTER}/**"'
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a file is: whose cluster's, the path there that it would have on any cluster, and the namespace that its path gives."""
 
     cluster: str
@@ -33,8 +33,7 @@ class Place:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(Struct, frozen=True):
     """`places` are files by path, sorted; `pattern` is what was given or found."""
 
     pattern: str

@@ -11,7 +11,8 @@ import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.adoption.remarks import Remark
@@ -57,8 +58,7 @@ FLUX_SYSTEM = "flux-system"
 """The folder that `flux bootstrap` writes: Flux itself."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Owner:
+class Owner(Struct, frozen=True, order=True):
     """An object that syncs something: which engine's it is, its kind and name, and where it stands."""
 
     engine: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.adoption.copies import Copy, Thing
 from gitplacer.adoption.differences import canonical
@@ -33,8 +34,7 @@ from gitplacer.tree import Tree
 from gitplacer.units import UNITS
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """An object that does not stay as it is, and why; `clusters` are those whose copies are to blame, () for all of it."""
 
     identity: Identity
@@ -42,8 +42,7 @@ class Fault:
     clusters: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """`tree` is the deployment tree. Without faults it has every object of the folders as it stands there, and the next pass keeps all."""
 
     tree: Tree

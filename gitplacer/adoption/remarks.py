@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.problems import Location, Problem
 
@@ -15,8 +15,7 @@ class CannotAdopt(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Remark:
+class Remark(Struct, frozen=True, order=True):
     """Where, what, and what to do about it."""
 
     location: Location

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.audit.recompute import Recomputation, Recomputed
 from gitplacer.branch.byhand import reverted_by

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.audit.repos import Past, need_whole, read_past
 from gitplacer.branch.byhand import reverted_by

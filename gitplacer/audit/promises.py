@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.audit.moves import consists_of, placed_on
 from gitplacer.audit.repos import need_whole, read_past
@@ -39,16 +41,14 @@ PROMISED = (Reason.FITS, Reason.TIGHT_FIT, Reason.FITS_BY_SCALE_UP)
 _CHANGE = re.compile(r":[0-7]{6} ([0-7]{6}) [0-9a-f]{40} ([0-9a-f]{40}) ([A-Z])[0-9]*\t(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A commit's change of one file: its new blob, '' where it is gone."""
 
     path: str
     oid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """A promise as it was given. `epoch` is that of the commit in its unit; `names` are ids that the group had before; `ended` is when it
     left, with the code of why."""
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.audit.repos import Past, unshallow
 from gitplacer.branch.byhand import ByHand, OurPaths, by_hand
@@ -40,8 +41,7 @@ AHEAD = timedelta(minutes=5)
 _ROOTED = "if the fleet is in a directory of its repo, give the same --path DIR as to `gitplacer reconcile`"
 
 
-@dataclass(frozen=True)
-class Recomputed:
+class Recomputed(Struct, frozen=True, dict=True):
     """A pass as it should have been: the tree it began with, and what it comes to."""
 
     base: Tree

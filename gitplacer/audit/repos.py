@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import refs_of
@@ -25,8 +26,7 @@ from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a repository can be read again without asking anybody: by another process, or once more."""
 
     address: Address
@@ -38,8 +38,7 @@ class Place:
             yield repository
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """
     The deployment branch and the source, by their places. `tip` is None where nothing was deployed yet; `inputs` is the tip of the
     branch that keeps capacity trees.

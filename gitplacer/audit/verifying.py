@@ -14,9 +14,10 @@ import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from gitplacer import __version__
 from gitplacer.audit.checking import Checking, passes
@@ -100,8 +101,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Errand:
+class _Errand(Struct, frozen=True):
     """What a process needs to know to check passes."""
 
     past: Past

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.branch.lastpass import LastPass, brought_by, last_pass
 from gitplacer.commits import FOREIGN, PROPOSED
@@ -42,8 +44,7 @@ _APPROVAL = re.compile(r"[a-z0-9][-a-z0-9.]{0,270}")
 """The identity of an Approval in a record of ours, which fits into a trailer."""
 
 
-@dataclass(frozen=True, slots=True)
-class ByHand:
+class ByHand(Struct, frozen=True):
     """
     `foreign` are paths of ours that somebody else changed, with the blob id that we had written ('' for none); undoing such a
     change ends it. `reverted` and `merged` are by group.
@@ -60,8 +61,7 @@ def by_hand(deployment: Deployment, root: str) -> ByHand:
     return _Reading(deployment, OurPaths(root), last).all() if last is not None else ByHand()
 
 
-@dataclass(frozen=True, slots=True)
-class OurPaths:
+class OurPaths(Struct, frozen=True):
     """Which paths of the deployment repo are ours, and whose."""
 
     root: str

@@ -16,8 +16,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.commits import PREFIX
 from gitplacer.git.ourbranches import is_of_a_pass
@@ -33,8 +35,7 @@ _BROUGHT = 2000
 _OURS = re.compile(rf"^({PREFIX}[A-Za-z]+): (.*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class LastPass:
+class LastPass(Struct, frozen=True):
     """
     `landed` is the commit of the branch that brought it, `wrote` the tree as we left it, and `trailers` are what its commits say. `since`
     are the commits of others that came after the tip that it was computed from, oldest first. `proposed` are, if it landed later
@@ -49,8 +50,7 @@ class LastPass:
     squashed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """The commits of one pass: the last of them, and what the first is on top of ('' for nothing)."""
 
     last: Commit

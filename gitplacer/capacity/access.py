@@ -16,9 +16,10 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from gitplacer.plaintext import printable
 from gitplacer.retryafter import asked_to_wait
@@ -59,8 +60,7 @@ class Again:
 AGAIN = Again()
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """An answer: its status, whether more will come of asking again, and its body as JSON."""
 
     status: int
@@ -68,8 +68,7 @@ class Reply:
     retry_after: float | None
 
 
-@dataclass
-class Access:
+class Access(Struct):
     """
     A cluster's API. `pool` is a urllib3 pool manager, `headers` gives those of a request, the token among them; one that is there several times
     is a HTTPHeaderDict's. `sleep` and `clock`

@@ -15,12 +15,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gitplacer.capacity.access import Access, ClusterError
@@ -43,8 +43,7 @@ class UntrustedKubeconfig(ClusterError):
     """A kubeconfig that may be somebody else's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
+class Kubeconfig(Struct, frozen=True):
     """One or several files that are read as one: what an earlier one says counts."""
 
     files: tuple[str, ...]

@@ -12,10 +12,10 @@ What may not be read, or is not there, is left out and told; only without nodes,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from gitplacer.capacity import resources

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from gitplacer.belief import is_from_the_future
 from gitplacer.capacity.material import changed
@@ -47,8 +48,7 @@ class Result(enum.StrEnum):
     OLDER = "Older"  # the branch has a later one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """
     Where snapshots go: a branch, whose name may have `{cluster}` in it, and a directory. A branch with a history of more than
     twice `keep` is cut off there, None keeps all. `heartbeat` is the longest time that passes without a commit, as long as snapshots
@@ -65,8 +65,7 @@ class Target:
     keep: timedelta | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
+class Pushed(Struct, frozen=True):
     """What was done: the branch and its tip, and the fields that said something new. `at` is when the snapshot there was taken."""
 
     result: Result

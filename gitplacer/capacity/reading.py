@@ -12,9 +12,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.belief import DOUBTED, EARLIER, Gist, doubt, last_believed
 from gitplacer.git.address import Address
@@ -41,8 +43,7 @@ _LOOKED_BACK = 2000
 """Commits of a branch that are looked at: an hour of thirty clusters that change with every minute."""
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """
     A branch of snapshots by its name, its tip, and the one cluster it is of, None where it is of all. `fault` is why nothing of it could be
     fetched.
@@ -149,8 +150,7 @@ def read_branches(
     return Tree(dict(sorted(entries.items())), repository.objects).apply(Changes(doubts))
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     """A file as one commit made it: `entry` is None where the commit removed it."""
 
     commit: str

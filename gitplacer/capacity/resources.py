@@ -7,14 +7,14 @@ Everything that is asked of an API server is asked through a row of this table, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 AUTOSCALER_NAMESPACE = "kube-system"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """
     A resource of an API group. `lost` is what a snapshot lacks without it, '' where it cannot be taken without. `name` and
     `namespace` are those of the one object that is read, '' for a list of all.

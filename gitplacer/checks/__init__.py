@@ -9,7 +9,8 @@ with a function like `Check` and put it in the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.checks import copies, dispatching, namesakes, references, reserve, sealed, served, spanning, volumes
 from gitplacer.grouping import Group

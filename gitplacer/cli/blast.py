@@ -42,7 +42,7 @@ def command(base: str, limit: tuple[int, bool] | None, output: str, **where: Any
     other rules hold, or that the next pass would treat otherwise. Changes of workloads do not count: they are what
     `gitplacer plan` shows. Exits with 0 unless --limit is exceeded; 1 is an error.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.formats.blast import blast_json, blast_text

@@ -8,10 +8,10 @@ said; in a pipe it takes the defaults. Everything is known before the first byte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import click
+from msgspec import Struct
 
 from gitplacer.cli.bootstrap import ENGINES
 from gitplacer.cli.completing import contexts as known_contexts
@@ -51,8 +51,7 @@ _LABELS = {"class": "general"}
 """Labels by which the starter's policy chooses clusters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(Struct, frozen=True, kw_only=True):
     """What the fleet is to be."""
 
     engine: str = "argocd"

@@ -11,11 +11,11 @@ import re
 import shlex
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from gitplacer.cli.streams import print_bytes
 

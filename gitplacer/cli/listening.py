@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from gitplacer.cli.completing import files
 from gitplacer.cli.options import OneOf
@@ -43,8 +43,7 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
+class Listening(Struct, frozen=True, kw_only=True):
     """What the options say."""
 
     log_format: str | None = None
@@ -62,7 +61,7 @@ class Listening:
     def first_given(self) -> str | None:
         """An option that was given, as it is written; None where none was."""
         names = {"hooks_secret_files": "hooks-secret-file", "report_hosts": "report-host", "with_events": "events"}
-        found = next((name for name in self.__slots__ if getattr(self, name)), None)
+        found = next((name for name in self.__struct_fields__ if getattr(self, name)), None)
         return f"--{names.get(found, found.replace('_', '-'))}" if found else None
 
 
@@ -71,7 +70,7 @@ def listening(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_listening(**given: Any) -> Any:
-        said = {name: given.pop(name) for name in Listening.__slots__}
+        said = {name: given.pop(name) for name in Listening.__struct_fields__}
         return command(listening=Listening(**said), **given)
 
     return functools.reduce(lambda f, option: option(f), reversed(_OPTIONS), with_listening)  # type: ignore[return-value]

@@ -48,7 +48,8 @@ def command(
     All of it is counted after the plan: with everything in place that is placed now. SOURCE is a directory or an address; a local
     work tree is read as it lies.
     """
-    from dataclasses import replace
+
+    from msgspec.structs import replace
 
     from gitplacer.accounts import Accounts, freshness
     from gitplacer.cli.files import read_file

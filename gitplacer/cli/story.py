@@ -10,10 +10,10 @@ import functools
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from gitplacer.cli.files import write_folder
 from gitplacer.explain import PlanView

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.cli.options import choice, fleet
 from gitplacer.cli.teaching import Taught
@@ -123,8 +124,7 @@ def _scripts(looked: Looked, source: Tree, known: Sequence[Problem], words: str)
     return chosen, unreadable if not wanted else []
 
 
-@dataclass(frozen=True, slots=True)
-class _Fleet:
+class _Fleet(Struct, frozen=True):
     """What scenarios of a source are about, as another process can be given it. `now` is for those that say no time."""
 
     source: Tree

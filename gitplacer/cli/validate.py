@@ -6,10 +6,10 @@ What an object becomes on a cluster is told by a plan, for the clusters that it 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from gitplacer.cli.options import choice, fleet
 from gitplacer.cli.teaching import Taught

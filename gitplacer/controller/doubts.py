@@ -21,10 +21,11 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gitplacer.branch.lastpass import last_trailers
 from gitplacer.commits import PREFIX
@@ -91,8 +92,7 @@ class SourceRewound(Doubt):
     kind = "SourceRewound"
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """The tip of the deployment branch that was seen last, and when the pass was made that it ends with ('' for none)."""
 
     tip: str

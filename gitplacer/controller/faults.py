@@ -10,7 +10,9 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.capacity.access import ClusterError
 from gitplacer.controller.turns import Fault
@@ -65,8 +67,7 @@ CLUSTERS: Mapping[int, Fault] = {
 """What an answer of a cluster's API server comes to, by its status; whatever else it is, it may pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A fault as it is told. `problems` are those of a source that was rejected."""
 
     fault: Fault

@@ -14,11 +14,11 @@ not at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """
     Seconds: how long a lease holds without being renewed, how long its holder goes on without having renewed it, and how often
     everybody tries.
@@ -29,8 +29,7 @@ class Terms:
     retry: float = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """The lease as it is written: '' holds nobody. `version` changes with every write; it is the server's."""
 
     holder: str
@@ -39,8 +38,7 @@ class Record:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Election:
+class Election(Struct, frozen=True, kw_only=True):
     """
     What one replica knows. `seen` is the record as it saw it last, and `since` when it saw it first like that; `renewed` is when
     it asked for its last renewal that was granted, None if it does not lead. Times are its own.

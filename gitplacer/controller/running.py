@@ -17,8 +17,10 @@ import contextlib
 import gc
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.controller.doubts import SKEW, ClockBehind, Memory, Seen, ask
 from gitplacer.controller.electing import Alone, Elected
@@ -59,8 +61,7 @@ def _quiet(message: str) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
+class _Ended(Struct, frozen=True):
     """What a turn came to, before it is known when the next one is."""
 
     outcome: Outcome
@@ -74,8 +75,7 @@ class _Ended:
     unsettled: bool = False
 
 
-@dataclass(slots=True)
-class _Reach:
+class _Reach(Struct):
     """How far a pass has come, for the turn that fails: the commits that it read."""
 
     source: str | None = None

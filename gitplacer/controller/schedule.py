@@ -15,14 +15,15 @@ Times are seconds of a clock that never jumps. Nothing here asks one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 SOON = 5.0
 """Seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     """
     Seconds between looks (`interval`), at most between passes (`full`), and at least between the beginnings of two turns that were
     hinted at (`batch`).
@@ -33,8 +34,7 @@ class Pace:
     batch: float = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class Due(Struct, frozen=True, kw_only=True):
     """
     What is due when: the next look, the next pass, the pass that settles (`settle_at`), the beginning of the last turn but that one, and before
     which time no hint is followed (`not_before`).

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.hydrate import Hydration
 from gitplacer.problems import Problem
@@ -52,8 +53,7 @@ class Fault(enum.StrEnum):
     DEPLOYMENT_LOST = "DeploymentLost"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """
     What a fault comes to: the outcome, seconds to wait the first time and at most, and whether a hint or a change that is seen cuts the wait
     short. Each wait is up to twice as long as the one before.
@@ -84,8 +84,7 @@ RULES: Mapping[Fault, Rule] = {
 _MOST_DOUBLINGS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(Struct, frozen=True):
     """What went wrong last, and how often in a row. Empty after a turn that went well."""
 
     fault: Fault | None = None
@@ -105,8 +104,7 @@ def backed_off(before: Backoff, fault: Fault | None, draw: float) -> tuple[Backo
     return Backoff(fault, times), longest * (1 - draw / 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """
     One turn of the controller, as observers are told of it when it has ended.
 

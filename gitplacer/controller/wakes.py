@@ -14,9 +14,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gitplacer.controller.schedule import Due, Pace
 
@@ -55,8 +56,7 @@ class SystemClock:
             return
 
 
-@dataclass(frozen=True, slots=True)
-class Wake:
+class Wake(Struct, frozen=True):
     """
     Why a turn begins: reasons, and the refs that hints named. `makes_pass` is whether it does not look first, `settles` whether it is there only to
     settle what the one before has published.
@@ -68,8 +68,7 @@ class Wake:
     settles: bool = False
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(Struct):
     since: float
     why: dict[str, None] = field(default_factory=dict)
     refs: set[str] = field(default_factory=set)

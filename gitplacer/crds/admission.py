@@ -19,8 +19,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.crds.structural import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, PRESERVE
 from gitplacer.documents import Path, dotted
@@ -33,16 +34,14 @@ _KIND = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """A field that the API server drops, and the names that would be known there."""
 
     path: Path
     known: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A value that the API server refuses, and why: a sentence that begins with its path."""
 
     path: Path

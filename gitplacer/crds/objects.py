@@ -8,10 +8,11 @@ a walk over its own fields and one call into the validator. The validator says o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gitplacer.crds import draft4, words
 from gitplacer.crds.admission import MAX_FINDINGS, Node, Pruned, Refused, admitted
@@ -29,8 +30,7 @@ _KNOWN_NAMES = 12
 """Names of fields that a hint lists when none is near."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled:
+class _Compiled(Struct, frozen=True):
     root: Node
     schema: Mapping[str, Any]
     validator: jsonschema_rs.Draft4Validator

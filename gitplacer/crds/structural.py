@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from gitplacer.crds import patterns
 from gitplacer.documents import Path
 
@@ -86,8 +88,7 @@ class Schema:
     value: Mapping[str, Any] = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Gap:
+class Gap(Struct, frozen=True, order=True):
     """
     Something that an API server checks and we do not. `path` is where in an object, as people write it; `what` is
     "CEL rule", "pattern" or "format".
@@ -98,8 +99,7 @@ class Gap:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """What keeps a schema from being used, each with its path in the schema; gaps; the patterns that are checked."""
 
     faults: tuple[tuple[Path, str], ...]

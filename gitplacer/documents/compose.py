@@ -16,10 +16,10 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -59,8 +59,7 @@ _MERGE_TAG = _CORE + "merge"
 _NOT_A_KEY, _REFUSED, _MERGE = object(), object(), object()
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """
     Where a value stands: `start` (its anchor and tag included) to `end`, which for a block collection is the end
     of its last value. `pairs` are a mapping's, `items` a list's; both are None for a scalar.
@@ -77,8 +76,7 @@ class Node:
     anchor: str = ""
 
 
-@dataclass(slots=True)
-class Pair:
+class Pair(Struct):
     """An entry of a mapping; `merged`: it came by `<<` and stands elsewhere."""
 
     key: Node
@@ -86,8 +84,7 @@ class Pair:
     merged: bool = False
 
 
-@dataclass(slots=True)
-class Composed:
+class Composed(Struct):
     """
     One document: its value, where its own text starts and ends, and its marks when they were asked for. `keys`: where each key of a
     root mapping in block style stands; empty where there is none, or where one part may refer to another, by anchors or a merge key.
@@ -104,8 +101,7 @@ class Composed:
     nulls: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Overwritten:
+class Overwritten(Struct, frozen=True):
     """An entry from its key to where the next one starts, and where its key is set again."""
 
     key: str
@@ -114,8 +110,7 @@ class Overwritten:
     again: int
 
 
-@dataclass(slots=True)
-class _Anchored:
+class _Anchored(Struct):
     """
     What an alias refers to; `size` counts its values as if written out, -1 while it is still open; `depth` its collections
     inside each other.
@@ -127,8 +122,7 @@ class _Anchored:
     node: Node | None = None
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """
     A collection that is being read. `seen` (None for a list): where each key was first written. `depth` counts the collections
     inside each other that it has come to, itself included.

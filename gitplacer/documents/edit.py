@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node, Pair
@@ -52,8 +53,7 @@ class Elsewhere(Exception):
     """How an edit of a section is written, other sections decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """
     A text with its marks, and how it is written: JSON or YAML, line ends, indents. `marks` are missing where nobody edits it any
     more. `section`: it is one of several that make a document.

@@ -23,6 +23,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from gitplacer.documents import scalars, syntax
 from gitplacer.documents.compose import MAX_DOCUMENTS, MAX_FLAWS, MAX_SCALAR, Composed, Node, compose
 from gitplacer.documents.scalars import shared
@@ -56,8 +58,7 @@ _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, order=True)
-class Fault:
+class Fault(Struct, frozen=True, order=True):
     """One thing wrong with a file, always an error. `line` and `column` count from 1, in characters."""
 
     line: int
@@ -141,8 +142,7 @@ def _unpacked(packed: bytes) -> bytes:
     return packed if packed.startswith(_PICKLE) else zlib.decompress(packed)
 
 
-@dataclass(frozen=True)
-class ParsedFile:
+class ParsedFile(Struct, frozen=True):
     """What a file holds, in the file's order, and what is wrong with it, sorted."""
 
     documents: tuple[ParsedDocument, ...]

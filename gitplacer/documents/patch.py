@@ -7,8 +7,9 @@ This is the law that `edit.splice` is held to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from gitplacer.documents.parse import LONE_SURROGATE, Path
 from gitplacer.documents.scalars import NotJSON, normal
@@ -18,8 +19,7 @@ APPEND = "-"
 """The index behind a list's last item, as RFC 6901 writes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """
     One change, with the meaning of RFC 6902; besides, `add` makes the mappings that are missing on the way
     (an absent and a null one are the same to Kubernetes).

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.documents import edit as whole
 from gitplacer.documents.edit import Elsewhere, Sheet, splice

@@ -8,14 +8,14 @@ comment. The same values give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.yamltext import to_block_yaml
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """
     One object, and what a reader should know about it: lines without their `#`. `texts` are long strings below the object's `data`,
     written line by line.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+
+class Wanted(Struct, frozen=True, kw_only=True):
     """
     How an engine is to sync the fleet. What is None is not wanted; a name that the engine has a custom for is '' until somebody says
     otherwise. `per` is what one sync covers: all workloads of a cluster, or one group on one cluster.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.explain.view import PlanView
 from gitplacer.kinds.policy import PlacementPolicy
@@ -23,8 +24,7 @@ class Lost(enum.StrEnum):
     PART = "Part"  # it matches only some of the members that decide
 
 
-@dataclass(frozen=True, slots=True)
-class Nearly:
+class Nearly(Struct, frozen=True):
     """A policy that does not match, and each condition that a member does not meet."""
 
     policy: PlacementPolicy
@@ -32,8 +32,7 @@ class Nearly:
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Governance:
+class Governance(Struct, frozen=True):
     """`policy` is None where none governs, or it cannot be read. `others` match too, the highest precedence first."""
 
     policy: PlacementPolicy | None

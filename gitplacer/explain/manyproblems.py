@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.explain.words import LONGEST_SENTENCE, problem_lines
 from gitplacer.plaintext import printable
@@ -27,8 +29,7 @@ MOST = 25
 _ANYWHERE = Location("")
 
 
-@dataclass(frozen=True, slots=True)
-class Heap:
+class Heap(Struct, frozen=True):
     """Problems of one code below a folder, which is '' for the root: the first of them, in their order, and how many there are."""
 
     severity: Severity

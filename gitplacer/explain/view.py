@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -25,8 +26,7 @@ from gitplacer.snapshot import Snapshot
 from gitplacer.tree import Tree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanView:
+class PlanView(Struct, frozen=True, kw_only=True):
     """
     A plan with everything that is told about it. `source_commit` is None for a work tree as it lies, and
     `deployment_commit` where nothing is placed yet; `changed_files` has for each cluster the paths that would change; `sleepers`

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import problem_value, to_json
@@ -24,8 +25,7 @@ _COLOURS = {Fit.FITS: "green", Fit.TIGHT: "yellow", Fit.NO: "red"}
 _LONGEST = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitView:
+class FitView(Struct, frozen=True, kw_only=True):
     """
     An answer with the role of each pod by its name; what was not looked at, and what is to be noted. `problems` are those of the manifests, which
     people are told apart from it.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.explain import (
     LONGEST_SENTENCE,
@@ -102,8 +103,7 @@ def fenced(lines: Iterable[str], language: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """Rows between a head and a foot; without rows it is not there."""
 
     head: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Style = Callable[[str, str], str]
 """Text and a colour (green, yellow, cyan, magenta, blue, red) to text. Colour never carries meaning."""
@@ -14,8 +15,7 @@ def plain(text: str, colour: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """
     `verbose` shows also what is folded: groups that are kept, all clusters, paths that change. `diffs` shows in text what changes
     in the files. `link_base` is an address below which the files of the source can be read, `comment_id` tells the comments of

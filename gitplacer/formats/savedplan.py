@@ -15,10 +15,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct
 
 from gitplacer.explain import LONGEST_SENTENCE, PlanView
 from gitplacer.formats.planjson import plan_document, to_json
@@ -47,8 +48,7 @@ class BadPlan(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
+class Fate(Struct, frozen=True):
     """
     What becomes of one group: its action, the clusters that have its files before and after, and what each has of it: cluster,
     role, state, and pods by role.
@@ -60,8 +60,7 @@ class Fate:
     copies: tuple[tuple[str, str, str, tuple[tuple[str, int], ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SavedPlan:
+class SavedPlan(Struct, frozen=True):
     """
     What of a plan is held against another: its `inputs` by the names of `INPUTS`, None for what there was not; the fates of its
     groups; and of clusters that may sleep their states before and after.
@@ -83,8 +82,7 @@ class SavedPlan:
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True)
-class Otherwise:
+class Otherwise(Struct, frozen=True):
     """A group or cluster that comes out otherwise than planned; None where it is not in one of the plans."""
 
     name: str
@@ -92,8 +90,7 @@ class Otherwise:
     now: Fate | None
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """An input that is not what it was, None where there was or is none."""
 
     name: str

@@ -15,6 +15,8 @@ import urllib.parse
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from gitplacer.git.login import Logins, Right
 from gitplacer.git.nearpath import near_path
 from gitplacer.git.program import Git, GitError
@@ -134,8 +136,7 @@ def _of_url(text: str, logins: Logins | None) -> Address:
     return Address(text, scheme, logins=logins)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A URL taken apart. `user` is '' where none is said; `host` has its port unless that is the usual one."""
 
     protocol: str

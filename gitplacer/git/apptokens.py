@@ -11,9 +11,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from gitplacer.git.login import Right
 from gitplacer.git.program import GitError, one_line
@@ -36,8 +37,7 @@ _HINTS: Mapping[int, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class App:
+class App(Struct, frozen=True, kw_only=True):
     """An app, one of its installations, and where its API is. `ca` are authorities that its server is trusted by."""
 
     app_id: int
@@ -47,8 +47,7 @@ class App:
     ca: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     text: str
     ends: float
 

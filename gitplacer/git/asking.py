@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Sort(enum.StrEnum):
@@ -24,8 +25,7 @@ class Sort(enum.StrEnum):
     PUSH = "push"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request that has ended: which repo it was about, how long it took in seconds, and whether it failed."""
 
     repo: str

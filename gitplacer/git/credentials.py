@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from gitplacer.documents import Document
@@ -136,8 +136,7 @@ class NoCredential(GitError):
     kind = "NoCredential"
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """The entries of a credentials file; `name` is how it was called, and its paths are relative to `folder`."""
 
     name: str

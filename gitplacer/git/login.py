@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from msgspec import Struct
+
 from gitplacer.git import credentialhelper
 
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -91,8 +93,7 @@ def _nameless() -> BinaryIO:
     return tempfile.TemporaryFile()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SshLogin:
+class SshLogin(Struct, frozen=True, kw_only=True):
     """A private key, and a file with the keys of the servers that may be talked to."""
 
     key: Path

@@ -11,7 +11,9 @@ import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.git.program import Git, GitError, one_line
 from gitplacer.git.reading import FORGED, Commit
@@ -20,8 +22,7 @@ from gitplacer.tree import FILE, Changes, blob_id
 _PERSON = re.compile(r"(?P<name>[^<>]*[^<>\s]) <(?P<email>[^<>\s@]+@[^<>\s@]+)>")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Who makes a commit."""
 
     name: str
@@ -39,8 +40,7 @@ class Identity:
         return f"{self.name} <{self.email}>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCommit:
+class NewCommit(Struct, frozen=True, kw_only=True):
     """
     A commit to make: what it changes, and what it says. `when` must know its time zone; git gets it in UTC. `same` are files that it writes
     as well, by the ids of blobs that the repository has. `modes` are git's modes of written files that are not plain ones.

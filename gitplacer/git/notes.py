@@ -8,7 +8,8 @@ first. It adds to what is deployed and decides nothing: whatever goes wrong is t
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.git.address import Address
 from gitplacer.git.login import Right
@@ -24,8 +25,7 @@ HYDRATOR_NOTES = "refs/notes/hydrator.metadata"
 _ATTEMPTS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class Note(Struct, frozen=True, kw_only=True):
     """What is noted, and who did so when."""
 
     text: str

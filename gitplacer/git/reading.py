@@ -14,10 +14,11 @@ import codecs
 import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
+
+from msgspec import Struct
 
 from gitplacer.git.address import Address
 from gitplacer.git.listings import Listings, alike, with_changes
@@ -61,8 +62,7 @@ class NoSuchFolder(GitError):
     kind = "NoSuchFolder"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """
     One commit. `date` is the committer's, in ISO 8601 with its time zone. `body` is the message after the subject,
     trailers included. `trailers` are the `Key: value` lines of its last paragraph, in order. `is_signed` if there is a signature in it,

@@ -12,9 +12,10 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from gitplacer.git.program import GitError, cause
 from gitplacer.git.scratch import scratch_folder
@@ -71,8 +72,7 @@ class NotSigned(GitError):
     kind = "NotSigned"
 
 
-@dataclass(frozen=True, slots=True)
-class SigningKey:
+class SigningKey(Struct, frozen=True):
     """
     What commits are signed with: an OpenPGP key by its fingerprint, or a file with a private ssh key. A public one will do if an
     agent holds the other half.
@@ -128,8 +128,7 @@ def is_signed(commit: bytes) -> bool:
     return bool(_split(commit)[1])
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedKeys:
+class AllowedKeys(Struct, frozen=True):
     """
     Who may sign: names, and for each the public keys that are theirs, as text: `ssh-ed25519 AAAA…` in a line, or an armoured
     OpenPGP block. Options and comments of an ssh key do not count.

@@ -16,8 +16,9 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gitplacer.git.address import Address
 from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
@@ -87,8 +88,7 @@ def lies_as_committed(folder: Path) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(Struct, frozen=True):
     """Bytes from files, checked against the ids they had."""
 
     places: Mapping[str, bytes]

@@ -5,7 +5,8 @@ A group: what is placed as one, moves as one and is removed as one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.tenant import Tenant
@@ -33,8 +34,7 @@ def namespace_of(group_id: str) -> str:
     return group_id.partition("/")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """
     What is placed as one. `members` are its own objects and `shared` those that other groups need as well, in
     order of path; `problems` hold it where it is.

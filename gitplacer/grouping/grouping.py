@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.grouping.group import Group
 from gitplacer.grouping.leftover import left_over, unmentioned, with_made_up_names
@@ -24,8 +26,7 @@ from gitplacer.problems import Problem
 from gitplacer.source.reading import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(Struct, frozen=True):
     """All groups by id, and what was wrong or left over."""
 
     groups: Mapping[str, Group]

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from gitplacer.git.address import is_loopback
 from gitplacer.git.credentials import Credentials
 from gitplacer.plaintext import printable
@@ -25,8 +27,7 @@ TOKEN_VARIABLE = "GITPLACER_HOST_TOKEN"
 URL_VARIABLE = "GITPLACER_HOST_URL"
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(Struct, frozen=True):
     """How a host and its CI name things: environment variables for the API's address and tokens, and how repositories are spelt."""
 
     api: str

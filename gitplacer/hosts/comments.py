@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.formats.markdown import marker
 from gitplacer.hosts.host import Comment, Host, HostError
@@ -25,8 +27,7 @@ _MARKER = re.compile(r"\A<!-- gitplacer:plan(?:[ :][^\n]*?)? -->\s*")
 _ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Upserted:
+class Upserted(Struct, frozen=True):
     """What became of our comments: how many were made, edited, left as they were and deleted; `url` is that of the first."""
 
     url: str

@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from gitplacer.git.program import GitError
 
@@ -28,8 +29,7 @@ class State(enum.StrEnum):
     FAILURE = "failure"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pull:
+class Pull(Struct, frozen=True, kw_only=True):
     """
     A pull or merge request. `head_repo` is the repository that its branch is in, None where that is gone; `commit` is the commit on the
     base branch that merged it, where the host tells one.
@@ -48,8 +48,7 @@ class Pull:
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment:
+class Comment(Struct, frozen=True, kw_only=True):
     """A comment on a pull; `is_ours` if the user whose token we have wrote it. Raises TypeError for what is none."""
 
     id: int
@@ -62,8 +61,7 @@ class Comment:
             raise TypeError("no comment")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """What is said of a commit in one context. The last one said is what counts."""
 
     context: str

@@ -10,8 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.documents import Document, Path
 from gitplacer.importers.foreign import ForeignFile, group_and_kind, read_foreign
@@ -29,8 +31,7 @@ ABOVE_ALL = 1000
 """The precedence of policies of folders, which are about nothing else; more where another has as much."""
 
 
-@dataclass
-class FleetRepo:
+class FleetRepo(Struct):
     """
     `system` is the name of what it is imported from. `highest` is the highest precedence of a policy so far. `clusters` is the command that
     exports clusters, `documents` are all objects among the files, and `faults` what could not even become one.
@@ -160,8 +161,7 @@ def _called(document: Document) -> str:
     return f"this {group_and_kind(document)[1] or 'object'}{' ' if name else ''}{printable(name, _LONGEST_NAME)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A folder that was read: the repo that it is to become, its files, the other system's objects by kind, and all others."""
 
     repo: FleetRepo

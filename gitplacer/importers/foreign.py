@@ -9,8 +9,9 @@ takes it: the last one counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from gitplacer.documents import Document, ParsedFile, Path, last_ones, parse
 from gitplacer.importers.report import Notes, Outcome
@@ -19,8 +20,7 @@ from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.source.apigroups import api_group
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignFile:
+class ForeignFile(Struct, frozen=True):
     """
     A file with its variables filled, and the objects in it. One file may be here several times, with other values; then an object that
     they do not change is in the first, and the others are not `whole`; neither is a file of which some document cannot be read.
@@ -32,8 +32,7 @@ class ForeignFile:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """What a folder holds, in order of path, and what could not be read."""
 
     files: tuple[ForeignFile, ...]

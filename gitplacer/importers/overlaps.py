@@ -9,7 +9,8 @@ of those with which it may.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.kinds.selectors import LabelRequirement, LabelSelector, ObjectSelector
@@ -21,8 +22,7 @@ _COMPARED = 200
 """So many selections are compared with each other; of more, each just gets a higher number than the one before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """The precedence of a selection, and the indexes of weaker ones with which it may share objects."""
 
     precedence: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Document, Path, dotted
 from gitplacer.formats.markdown import escaped
@@ -49,8 +50,7 @@ MEANS: Mapping[Outcome, str] = {
 """Each outcome for people, in the order in which they read."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Line:
+class Line(Struct, frozen=True, order=True):
     """One thing and what became of it. `todo` is what to do, '' where nothing is."""
 
     location: Location
@@ -101,8 +101,7 @@ def _beginning(document: Document) -> Location:
     return Location(document.file, data.count(b"\n", 0, document.parsed.start) + before + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The files of a fleet repo by path, what became of each thing, and what could not be read."""
 
     files: Mapping[str, bytes]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Document
 from gitplacer.importers.reader import Reader
@@ -32,8 +33,7 @@ _SERVERS_OWN = (
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignMetadata:
+class ForeignMetadata(Struct, frozen=True):
     """Who a foreign object is."""
 
     name: str = ""
@@ -41,8 +41,7 @@ class ForeignMetadata:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignObject:
+class ForeignObject(Struct, frozen=True):
     """An object of another system: where it is written, and who it is. `namespace` is '' for what has none."""
 
     root: Reader

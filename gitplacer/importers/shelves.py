@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from gitplacer import workloads
 from gitplacer.documents import Document, Edit, EditError, Path, dotted
@@ -41,8 +42,7 @@ DEFAULT = "default"
 _RAY = "ray.io"
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(Struct, frozen=True):
     """
     One foreign manifest, who it is, and whether it makes pods. `namespace` is '' for what has none, and `assumed` where the manifest
     does not say it, and `guessed` where nobody knows whether it has one. It is `undefined` if it has one, and no definition says that its kind does.
@@ -77,8 +77,7 @@ class Thing:
         return (self.group, self.kind) == ("", "Namespace")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """
     What a shelf depends on of a policy: its name, and whether it sends what makes no pods besides its apps (`everywhere`: to each of its
     clusters), and not as a part of some app. What it governs goes to a `folder` of its own, where it is to be one group.
@@ -89,8 +88,7 @@ class Rule:
     folder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Shelved:
+class Shelved(Struct, frozen=True):
     """The files by path, and what lies in each folder of the platform, by folder, with the policy that governs it (None: nobody)."""
 
     files: Mapping[str, bytes]
@@ -247,8 +245,7 @@ def _tell_twice(thing: Thing, last: Thing, apart: Mapping[int, object], notes: N
     notes.add(Outcome.NO_EQUAL, thing.document, (), what, todo)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a document goes, and its text there, None for its own."""
 
     shelf: str

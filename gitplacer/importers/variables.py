@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer.documents import MAX_BYTES
 from gitplacer.problems import Location, Problem
@@ -25,8 +26,7 @@ _VARIABLE = re.compile(
 _COMMENT = re.compile(r"[ \t]*#")
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
+class Variables(Struct, frozen=True):
     """The values of each variable, at least one, in the order given; and names that are none and stay as they are."""
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.comparison import Baseline
 from gitplacer.grouping import Group, namespace_of
 from gitplacer.hydrate import Hydration, hydrate
@@ -91,7 +93,7 @@ def _tells(made: Hydration, part: Part, concern: Concern) -> bool:
     changed = [group for group in groups.values() if not concern.files.isdisjoint(_files(group))]
     if any(_looks_at_pods(group, made.snapshot) for group in changed):
         return False
-    root, planned = made.snapshot.source.own.fleet.spec.deployment.root, replace(part, groups=decided)
+    root, planned = made.snapshot.source.own.fleet.spec.deployment.root, structs.replace(part, groups=decided)
     spaces, paths = {*map(namespace_of, decided)}, differing_paths(part.inputs.deployment, made.tree)
     return all(is_written_by(path, root, planned, namespaces=spaces) for path in paths)
 
@@ -115,7 +117,9 @@ def _whole(inputs: Inputs, made: Hydration, part: Part, concern: Concern, base: 
     snapshot = replace(made.view.snapshot, problems=problems, deployment=inputs.deployment)
     decisions = {decision.group: decision for decision in (*base.decisions, *made.view.plan.decisions)}
     plan = Plan(tuple(decisions[group] for group in sorted(decisions)), made.view.plan.sought)
-    return replace(made, view=replace(made.view, snapshot=snapshot, plan=plan, tree=tree), problems=problems, tree=tree)
+    return structs.replace(
+        made, view=structs.replace(made.view, snapshot=snapshot, plan=plan, tree=tree), problems=problems, tree=tree
+    )
 
 
 def _problems(made: Hydration, part: Part, concern: Concern, base: Baseline) -> tuple[Problem, ...]:

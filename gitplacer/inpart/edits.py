@@ -7,8 +7,10 @@ but for the room that there is.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.documents.parse import ParsedDocument
@@ -38,8 +40,7 @@ def edits_of(change: Change, source: Tree, unread: Collection[str], memo: Memo) 
     return frozenset(edited)
 
 
-@dataclass(frozen=True, slots=True)
-class Concern:
+class Concern(Struct, frozen=True):
     """
     Whom a change concerns. `files` are those that are read; in some of them are clusters (`cluster_files`), of which `clusters` have another state then,
     in the others objects of `namespaces`. `opens`: whether one of the clusters may take new apps then.
@@ -158,7 +159,7 @@ def takes_nothing_away(edited: EditedFile) -> bool:
 
 
 def _asks_no_less(was: ObjectFacts, now: ObjectFacts) -> bool:
-    same = replace(was, roles=()) == replace(now, roles=()) and len(was.roles) == len(now.roles)
+    same = was.but(roles=()) == now.but(roles=()) and len(was.roles) == len(now.roles)
     return same and all(map(_is_no_smaller, was.roles, now.roles))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.belief import hangs_on_epochs
 from gitplacer.commits import who_waits
@@ -27,8 +28,7 @@ from gitplacer.source.consent import bound_to_plans
 from gitplacer.source.manifests import PLATFORM
 
 
-@dataclass(frozen=True, slots=True)
-class Footing:
+class Footing(Struct, frozen=True):
     """
     `files` are the source files of each group, those that it shares included, sorted, and `platform` the groups that are on every cluster.
     `clusters` are by name the source file of each cluster that has none but clusters in it. `left` is what the quota of a tenant leaves

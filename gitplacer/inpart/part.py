@@ -11,7 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.comparison import Baseline
 from gitplacer.explain import is_worth_telling
@@ -29,8 +31,7 @@ _BEHIND = chr(ord("/") + 1)
 """What comes right behind all that begins with a slash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """
     The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
     are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every

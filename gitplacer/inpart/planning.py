@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+
+from msgspec import Struct, structs
 
 from gitplacer.checks.references import without_clusters
 from gitplacer.comparison import Baseline
@@ -35,8 +37,7 @@ from gitplacer.tree import differing_paths
 from gitplacer.units import METADATA
 
 
-@dataclass(frozen=True, slots=True)
-class InPart:
+class InPart(Struct, frozen=True):
     """
     The plan of a change, made of a `part` of the fleet, with what it is to be held against: the base, as far as the clusters go that are touched. Its
     steps are those of the part. `asked` is what edited groups ask for more than is deployed of them, by the names of tenants who have a quota.
@@ -79,7 +80,7 @@ def planned_in_part(
         return None
     hydration = _whole(inputs, made, part, base, footing)
     states = {name: state for name, state in base.states.items() if name in made.view.clusters}
-    return InPart(hydration, replace(base, states=states), part, asked)
+    return InPart(hydration, structs.replace(base, states=states), part, asked)
 
 
 def _planned(part: Part, *, memo: Memo, ledgers: LedgerCache, with_candidates: Verdicts | bool) -> Hydration:
@@ -215,14 +216,14 @@ def _whole(inputs: Inputs, made: Hydration, part: Part, base: Baseline, footing:
     tree = inputs.deployment
     for step in made.steps:
         tree = tree.apply(step.changes)
-    view = replace(
+    view = structs.replace(
         made.view,
         snapshot=replace(made.view.snapshot, problems=problems, deployment=inputs.deployment),
         plan=Plan(decisions_with(made, base), made.view.plan.sought),
         tree=tree,
         snapshots=footing.snapshots,
     )
-    return replace(made, view=view, problems=problems, tree=tree)
+    return structs.replace(made, view=view, problems=problems, tree=tree)
 
 
 def outgrown_beside(made: Hydration) -> frozenset[str]:
@@ -241,4 +242,4 @@ def problems_with(made: Hydration, part: Part, base: Baseline) -> tuple[Problem,
     old = (problem for problem in base.problems if problem.location.file not in part.edited)
     new = (problem for problem in made.problems if problem.location.file in part.edited)
     lack = {_said(p): p.message for p in base.problems if p.code == _MISSING and p.location.file in part.edited}
-    return tuple(sorted({*old, *(replace(p, message=lack.get(_said(p), p.message)) for p in new)}))
+    return tuple(sorted({*old, *(structs.replace(p, message=lack.get(_said(p), p.message)) for p in new)}))

@@ -8,8 +8,10 @@ found out by planning the part once more on what was published. Then the next ed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Step, hydrate
@@ -40,8 +42,7 @@ def step_of(found: InPart, base: Baseline) -> Step | None:
     return steps[0] if not wrong else None
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """A fleet at rest after a plan in part was carried out: what the next change is held against, without its tree, and planned by."""
 
     base: Baseline

@@ -8,13 +8,13 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.model.bystander import Bystander
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class Standing(Struct, frozen=True, eq=False):
     """By cluster, each as it was packed."""
 
     packed: Mapping[str, bytes]

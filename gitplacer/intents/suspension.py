@@ -11,7 +11,8 @@ from __future__ import annotations
 import enum
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer import pathglob, workloads
 from gitplacer.documents import Document, Edit, EditError, parse, splice
@@ -24,8 +25,7 @@ from gitplacer.tree import Changes
 from gitplacer.workloads.facts import ObjectFacts, Switch, at
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which groups: every condition given must hold. `groups` are patterns of ids; `labels` of any object that has pods."""
 
     groups: tuple[str, ...] = ()
@@ -55,8 +55,7 @@ class Outcome(enum.StrEnum):
     NOT_WRITABLE = "NotWritable"
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What came of one object, and why, as the end of a sentence."""
 
     group: str
@@ -65,8 +64,7 @@ class Told:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Switching:
+class Switching(Struct, frozen=True):
     """Changes to the source, and what came of each object with pods."""
 
     changes: Changes

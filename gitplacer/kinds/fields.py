@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -72,8 +72,7 @@ class OwnKind(Model):
     """The name of the kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(Struct, frozen=True):
     """A string that matches a pattern; the message says what would. Parser and schema use the same pattern."""
 
     pattern: str

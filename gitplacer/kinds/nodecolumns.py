@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from msgspec import Struct
 
 from gitplacer.model.resources import Resources
 
@@ -27,8 +28,7 @@ _NOTHING_ELSE: dict[str, Any] = {"__pydantic_extra__": None, "__pydantic_private
 """The rest of what pydantic keeps of an object; nodes have none of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(Struct, frozen=True):
     """What many nodes have alike, and which fields were given. Names, the values of labels and what is used tell nodes apart."""
 
     count: int
@@ -39,8 +39,7 @@ class Alike:
     given: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[Value]):
+class Column(Struct, Generic[Value], frozen=True):
     """Values, each once, in the order in which they came first, and for each row the number of its own. Iterating gives the value of each row."""
 
     values: tuple[Value, ...]
@@ -62,8 +61,7 @@ def _narrowest(numbers: int) -> str:
     return next(code for code, size in (("B", 2**8), ("H", 2**16), ("Q", 2**64)) if numbers <= size)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeColumns:
+class NodeColumns(Struct, frozen=True):
     """Nodes by row; of their labels the keys, and the values in the order of these. Few list `pods`, so these are by the number of a row."""
 
     names: tuple[str, ...]

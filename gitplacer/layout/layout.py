@@ -11,7 +11,8 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kept import REMOVALS_FILE

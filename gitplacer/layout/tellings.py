@@ -8,7 +8,8 @@ more, but not where that may be a slip, such as a misspelt name or a file that c
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer import announcements, multikueue
 from gitplacer.dispatching import listed
@@ -20,8 +21,7 @@ from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 
 
-@dataclass(frozen=True, slots=True)
-class _Sort:
+class _Sort(Struct, frozen=True):
     """Files of one folder of platform units, which begin with a mark."""
 
     folder: str

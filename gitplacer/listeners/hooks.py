@@ -13,9 +13,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Turn
@@ -130,8 +131,7 @@ def watched(settings: Settings, spec: FleetSpec) -> tuple[Watched, ...]:
     return tuple(Watched(path, frozenset(revs)) for path, revs in found.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """Who is told: `hint` of a reason to look, and the ref; `counted` of a webhook that was answered: its provider, what became of it, seconds."""
 
     hint: Callable[[str, str | None], None]

@@ -13,8 +13,10 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Turn
@@ -31,8 +33,7 @@ _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"<
 _NEVER = "default-src 'none'; frame-ancestors 'none'"
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page, the policy that it carries in its head, and the tag by which a browser knows that it has it."""
 
     html: bytes

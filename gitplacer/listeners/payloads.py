@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.capacity.reading import PLACEHOLDER
 
@@ -38,16 +39,14 @@ class Unreadable(ValueError):
     """The body is not a JSON object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A branch that moved: its full ref, and the commit that it is at, '' where that is not said."""
 
     ref: str
     commit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """The paths of the repo that a payload names, the repo's default branch, and the branches that have moved. All may be empty."""
 
     repos: frozenset[str] = frozenset()
@@ -55,8 +54,7 @@ class Said:
     moved: tuple[Branch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """
     One repo that passes read: the path in its address, and the revisions that matter; None is its default branch. A directory of this machine has
     no path that a host would know: then it is '', and may be any repo.
@@ -66,8 +64,7 @@ class Watched:
     revs: frozenset[str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Interest:
+class Interest(Struct, frozen=True):
     """
     What passes read. `known` are commits that have been read or written already, so that our own pushes wake nobody. Before the first pass nobody
     knows what matters, and `repos` is None.

@@ -18,8 +18,9 @@ import re
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.settings import UsageError
 from gitplacer.telemetry.metrics import NEEDS
@@ -30,16 +31,14 @@ _FAREWELL = 3.0
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """How many connections at a time, and how many seconds each."""
 
     connections: int = 64
     seconds: float = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a listener listens. An empty host is every address of this machine."""
 
     option: str

@@ -21,7 +21,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 TOLERANCE = 300.0
 """Seconds that the time in a signed header may differ from ours, as Standard Webhooks has it."""
@@ -32,8 +33,7 @@ class Forged(Exception):
     """The signature is missing or wrong. The message is for us, and does not go back to the sender."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """
     What tells a delivery from others: `marks` are the id that the sender gave it, if it is one that is signed or cannot be had without the secret, and
     what its signature or its bytes come to. A delivery of which one mark was seen before is the same.

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
@@ -34,8 +35,7 @@ from gitplacer.model.labels import Labels
 from gitplacer.model.resources import Resources
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """
     The machine types of a cluster, sorted by key, and the limits on them by key. `merged` are the types before node
     pools, also those of which nothing can be added.
@@ -206,8 +206,7 @@ def _used_in(pool: NodePool, resource: str, found: tuple[Merged, ...], nodes: Se
     return used
 
 
-@dataclass(frozen=True, slots=True)
-class _Sort:
+class _Sort(Struct, frozen=True):
     """So many nodes that are alike in what a catalogue looks at."""
 
     labels: Labels

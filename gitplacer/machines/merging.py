@@ -12,17 +12,18 @@ groups is not counted beside them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.kinds.machines import Exhaustion, NodeGroup, NodeType
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING, Resources
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(Struct, frozen=True, kw_only=True):
     """
     One type after merging. `allocatable` None is what nobody said. `spot` None is what nobody said either. `shared` is
     the entry whose maximum it shares with others, `group_max` the maximum of its own group; `minimum` and

@@ -12,7 +12,8 @@ ask gets any.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.kinds.machines import NodePool
 from gitplacer.machines.merging import Merged
@@ -28,8 +29,7 @@ _OF_THE_IMAGE = ("kubernetes.io/arch", "kubernetes.io/os")
 """Seldom written on a type; believed where a pool allows one value, and left off where it allows several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A type as it comes through a pool, with one value for each label that the pool leaves open."""
 
     pool: NodePool

@@ -8,7 +8,8 @@ limits one machine of it draws, and nobody else needs to know what a limit is ab
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.model.labels import Taint
 from gitplacer.model.resources import NOTHING, Resources
@@ -32,8 +33,7 @@ class LimitKind(enum.StrEnum):
     MAX_NODES = "MaxNodes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class Limit(Struct, frozen=True, kw_only=True):
     """
     So much, and no more, may be there together. `used` is by the nodes that are there; `coming` by machines that the
     autoscaler has asked for already. `subject` names the type, group or pool; for one that is exhausted, `until` is
@@ -51,8 +51,7 @@ class Limit:
     until: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineType:
+class MachineType(Struct, frozen=True, kw_only=True):
     """
     A sort of machine that can be added. `name` is what people call it; several with one name differ in the node pool
     they come through or in a label that the pool leaves open, and have each a `key`. `demotion` is 0 for what the

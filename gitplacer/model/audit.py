@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Answer(enum.StrEnum):
@@ -45,8 +46,7 @@ COMPUTED = frozenset(
 """What another version may have computed otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discrepancy:
+class Discrepancy(Struct, frozen=True, kw_only=True):
     """
     One thing in which a commit is not what it says. `where` is a path, the key of a trailer or the id of what is missing; `expected`
     and `found` are short values; `excerpt` are lines of a diff from what is right to what is there; `hint` is what git command brings
@@ -61,8 +61,7 @@ class Discrepancy:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class Checked(Struct, frozen=True, kw_only=True):
     """
     A commit and what was found of it. `version` and `step` are what it says of itself, and `source`, `capacity` and `base` the ids of
     what it says it was made from. `consent` is the group of the proposal that it

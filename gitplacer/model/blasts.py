@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.model.fates import Fate
 from gitplacer.problems import Problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
+class Touched(Struct, frozen=True, kw_only=True):
     """
     One group that an edit touches. `policy` governs it with the edit and `governed` did without; `gains` and `loses` are clusters
     that it may be on since, and not any more; `rules`: its policy says something else otherwise. `fate` is what a pass would do
@@ -30,8 +29,7 @@ class Touched:
     held: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blast:
+class Blast(Struct, frozen=True, kw_only=True):
     """
     The groups that an edit touches, by id, of `total`; `places` says where each policy stands, `file:line:column`, and `edited` which
     files of the edit were looked at, `problems` the errors that there are not without it.

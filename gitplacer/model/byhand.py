@@ -5,12 +5,12 @@ was proposed. Both were verified file by file before they got here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevertedMove:
+
+class RevertedMove(Struct, frozen=True, kw_only=True):
     """
     A group is where it was before a relocation, because somebody reverted that. `commit` brought it to the branch, at `at`;
     `left` are the clusters that the group was taken back from. `epochs` are, by cluster and unit, those that were reached before
@@ -25,8 +25,7 @@ class RevertedMove:
     approvals: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergedMove:
+class MergedMove(Struct, frozen=True, kw_only=True):
     """
     A group has moved because somebody merged the proposal to move it, which was made at `proposed_at`. `commit` brought it to the
     branch, at `at`.

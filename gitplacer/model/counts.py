@@ -10,8 +10,9 @@ and what the pods are then, follows from the manifest and these numbers alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from gitplacer.model.workload import Identity
 
@@ -34,8 +35,7 @@ class Part(NamedTuple):
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """The counts of a group on one cluster; what is not among them is as the manifest says. Equal ones are alike in order too."""
 
     items: tuple[tuple[Part, Count], ...] = ()

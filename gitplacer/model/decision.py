@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.resources import NOTHING, Resources
@@ -186,8 +188,7 @@ class Verdict(enum.StrEnum):
     REJECTED = "Rejected"
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """How many nodes refuse a pod for one reason; `subject` is the taint, selector or resource."""
 
     reason: Reason
@@ -195,8 +196,7 @@ class Tally:
     nodes: int
 
 
-@dataclass(frozen=True, slots=True)
-class NewNodes:
+class NewNodes(Struct, frozen=True):
     """Machines an autoscaler must add: how many of a type, and the price of one in an hour if it is known."""
 
     type: str
@@ -205,8 +205,7 @@ class NewNodes:
     spot: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """
     `count` pods of one shape on one node. Where an autoscaler has to add the node, `type` is what it is and `node` is its
     number among those that have to be added.
@@ -218,8 +217,7 @@ class Seat:
     type: str = ""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ScaleUpLimit:
+class ScaleUpLimit(Struct, frozen=True, order=True):
     """
     Why no more machines come: `kind` is one of `gitplacer.machines.LimitKind`, `subject` the node group, type or pool. For a
     limit, `most` of `resource` is reached; for a group that is exhausted, `code` says why, and `until` when it ends.
@@ -233,8 +231,7 @@ class ScaleUpLimit:
     until: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(Struct, frozen=True, kw_only=True):
     """
     The budget of a policy, or of a `tenant`, in an hour, what the machines of its groups cost already, and what one more group would add: None
     if the price of a machine that it needs is not known.
@@ -246,8 +243,7 @@ class Spending:
     tenant: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueAsks:
+class QueueAsks(Struct, frozen=True):
     """
     A ClusterQueue or Cohort (`kind`) of Kueue on a cluster that has too little of a resource left: what a group `asks` of it, what is
     `promised` to others there that are not seen yet, and what is `left` before both. None: it has no quota for that at all.
@@ -261,8 +257,7 @@ class QueueAsks:
     left: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateAsks:
+class UpdateAsks(Struct, frozen=True, kw_only=True):
     """
     What an edit of a group asks for on a cluster where it runs: `pods` of each role beside those that are there. `how` is one of
     `gitplacer.placement.updating.How`; `where` is the edited line. `stays` is the code for why the group does not move, though
@@ -287,16 +282,14 @@ class Weighed(NamedTuple):
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """What a cluster scored under a policy that weighs scores: the sum of its terms, each times its weight."""
 
     total: int
     terms: tuple[Weighed, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """
     A reason and the numbers behind it. `subject` names what it is about: a cluster, a policy, a taint, a requirement,
     members. For a role that did not fit: `placed` of `wanted` pods, what they were `short` of, and a `tally` over
@@ -320,8 +313,7 @@ class Finding:
     score: Score | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One cluster's verdict in one decision. `more`: of one that has some of a divided group, what one replica more would lack there, if it waits."""
 
     cluster: str
@@ -330,8 +322,7 @@ class Candidate:
     more: Finding | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """
     Room on a cluster that is kept for a group which waits: because the `displaced` groups, sorted, had to leave for it, or,
     where there are none, because it has waited long.
@@ -341,8 +332,7 @@ class Claim:
     displaced: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dispatched:
+class Dispatched(Struct, frozen=True, kw_only=True):
     """
     A group that is left to Kueue: `manager` has it, waiting in `queue`, and Kueue there starts it on one of those that are `nominated`,
     which are in order of preference. `policy` left it to Kueue.
@@ -376,8 +366,7 @@ MoveState = Literal["Placed", "Adding", "Removing"]
 """Of a group on a cluster: its files are there to stay, its room is there and it is not ready or on its way, or it is not gone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(Struct, frozen=True, kw_only=True):
     """
     A relocation that takes several passes: from `sources` to `targets`, clusters in order of their names. `since` is the
     pass that began it, and `adds` tells whether the targets come for it: copies that are there anyway are only waited for. `ready_at` and `gone_at` are the times of the first snapshots that showed all new copies ready or all old
@@ -434,16 +423,14 @@ def with_files(clusters: tuple[str, ...], move: Move | None) -> tuple[str, ...]:
     return clusters if move is None else tuple(name for name in clusters if name not in move.without_files)
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How a job ended, `Succeeded` or `Failed`, and the time of the snapshot that showed it first."""
 
     phase: str
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """
     What happens to one group. `before` and `after` are the clusters that hold room for it, sorted: those that have its files and,
     while it is between two, those that it leaves and goes to.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Return(enum.StrEnum):
@@ -14,8 +15,7 @@ class Return(enum.StrEnum):
     BY_HAND = "ByHand"  # nothing, until somebody sends it back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainStep:
+class DrainStep(Struct, frozen=True, kw_only=True):
     """What one pass does with a group: where it is with its files before and after it, and why, as a sentence."""
 
     group: str
@@ -24,8 +24,7 @@ class DrainStep:
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrainPass:
+class DrainPass(Struct, frozen=True, kw_only=True):
     """
     One pass: what it is made on (`needs`: what snapshots have to show first, or what has to pass), what it does, and how many
     groups are on the cluster after it, by the files that are there.
@@ -36,8 +35,7 @@ class DrainPass:
     left: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stuck:
+class Stuck(Struct, frozen=True, kw_only=True):
     """A group that stays, with the code and the words of the reason, and the nearest clusters that do not take it."""
 
     group: str
@@ -46,8 +44,7 @@ class Stuck:
     refused: tuple[tuple[str, str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drain:
+class Drain(Struct, frozen=True, kw_only=True):
     """
     What draining a cluster comes to. `passes` are those that do something; `stuck` who is there at the end; `waits` who has left
     and waits for room; `platform` are groups of platform objects, which stay; `back` tells of each group that has left what

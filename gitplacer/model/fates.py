@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.model.resources import Resources
 from gitplacer.problems import Problem
@@ -31,8 +32,7 @@ LOSES = (Fate.STRANDED, Fate.HELD, Fate.LESS)
 """Those who do not survive with all they had."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupFate:
+class GroupFate(Struct, frozen=True, kw_only=True):
     """
     One group that a supposition concerns. `serves`: it runs until somebody stops it; others are jobs, which end. `before` and
     `after` are clusters, `code` and `why` the reason; `later`: guards or a freeze hold it back for a while, and what is said
@@ -51,8 +51,7 @@ class GroupFate:
     refused: tuple[tuple[str, str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class Left(Struct, frozen=True, kw_only=True):
     """
     What is free in a fleet: over all clusters that take something, and for each resource that any of them offers the cluster that
     has most of it free, and how much.
@@ -62,8 +61,7 @@ class Left:
     most: Mapping[str, tuple[str, int]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Supposed:
+class Supposed(Struct, frozen=True, kw_only=True):
     """
     What a supposition comes to: the groups that it concerns, by id; all others are as they are without it. `clusters` are those
     it takes out of service; `waiting` how many groups wait whatever is supposed; `left` what is free then, where it was asked for;
@@ -94,8 +92,7 @@ class Supposed:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """What all suppositions of a sweep are on top of, in words that are safe to print, and the errors that it brings itself."""
 
     title: str

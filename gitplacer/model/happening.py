@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Happening(enum.StrEnum):
@@ -24,8 +25,7 @@ class Happening(enum.StrEnum):
     BY_HAND = "ByHand"  # somebody changed its files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """
     One commit, and what it did to a group. `said` is why in the words of the commit, `code` as the record has it. `by` are the policy,
     the approvals and the person that it is owed to, each as a pair. `source` is the commit of the source it was computed from, with

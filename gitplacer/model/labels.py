@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Labels = Mapping[str, str]
 
@@ -53,8 +54,7 @@ def is_label_value(value: str) -> bool:
     return not value or _NAME.fullmatch(value) is not None
 
 
-@dataclass(frozen=True, order=True)
-class Requirement:
+class Requirement(Struct, frozen=True, order=True):
     """One condition on a label. `NotIn` holds when the label is absent; `Gt` and `Lt` compare integers."""
 
     key: str
@@ -100,8 +100,7 @@ class Requirement:
         return f"{self.key} {'>' if self.operator == 'Gt' else '<'} {' '.join(self.values)}"
 
 
-@dataclass(frozen=True)
-class Taint:
+class Taint(Struct, frozen=True):
     """A node's or a cluster's taint."""
 
     key: str
@@ -112,8 +111,7 @@ class Taint:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-@dataclass(frozen=True)
-class Toleration:
+class Toleration(Struct, frozen=True):
     """An empty key with `Exists` tolerates everything; an empty effect tolerates every effect."""
 
     key: str = ""

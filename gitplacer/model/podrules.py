@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.labels import Labels, Requirement
 
@@ -18,8 +20,7 @@ LabelPairs = tuple[tuple[str, str], ...]
 """Labels, sorted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """
     A label selector. `requirements` None is a null selector, which matches nothing; an empty one matches everything
     (apimachinery, LabelSelectorAsSelector).
@@ -53,8 +54,7 @@ class Selector:
 NOTHING_SELECTED = Selector()
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadConstraint:
+class SpreadConstraint(Struct, frozen=True):
     """One of `topologySpreadConstraints`. `hard` is DoNotSchedule; `match_keys` are its matchLabelKeys."""
 
     topology_key: str
@@ -78,8 +78,7 @@ class SpreadConstraint:
         return replace(self, selector=self.selector.narrowed(_like(self.match_keys, "In", labels)), match_keys=())
 
 
-@dataclass(frozen=True, slots=True)
-class PodTerm:
+class PodTerm(Struct, frozen=True):
     """
     One term of pod affinity or anti-affinity. `own_namespace`: it names none, and so means that of its pod. `match_keys` and
     `mismatch_keys` are its matchLabelKeys and mismatchLabelKeys.
@@ -119,8 +118,7 @@ def _like(keys: tuple[str, ...], operator: str, labels: LabelPairs) -> tuple[Req
     return tuple(Requirement(key, operator, (own[key],)) for key in keys if key in own)
 
 
-@dataclass(frozen=True, slots=True)
-class HostPort:
+class HostPort(Struct, frozen=True):
     """A port that a pod takes on its node. `ip` 0.0.0.0 is every address."""
 
     port: int

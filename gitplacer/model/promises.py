@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 
 class Kept(enum.StrEnum):
@@ -30,8 +31,7 @@ class Why(enum.StrEnum):
     NOT_OBSERVED = "NotObserved"  # nobody looked when it was due
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
+class Promise(Struct, frozen=True, kw_only=True):
     """
     A group that was placed on a cluster, at a time, with the code of what was said of its room there. `ready_at` is the time of the
     first snapshot that shows it ready; `detail` is what the snapshot says of its pods, or the code of why it left.

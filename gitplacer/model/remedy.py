@@ -9,7 +9,8 @@ changed, then its price, is what "smaller" means here.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.model.decision import Finding
 from gitplacer.model.resources import NOTHING, Resources
@@ -34,8 +35,7 @@ class RemedyKind(enum.StrEnum):
 RANKS = {kind: rank for rank, kind in enumerate(RemedyKind)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amendment:
+class Amendment(Struct, frozen=True, kw_only=True):
     """
     One change. `subject` is what is changed: a cluster, a policy or an object; `item` what of it: a taint, a limit, a node that more
     are wanted of, a role. `amount` is by how much, in steps of the kind: machines, cents, pods; 1 where there is nothing to count.
@@ -64,8 +64,7 @@ class Amendment:
 Cost = tuple[int, tuple[tuple[int, int, float, str, str], ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """Changes that are enough together, and where the group goes then, with why. A plan with them was made."""
 
     amendments: tuple[Amendment, ...]
@@ -78,8 +77,7 @@ class Way:
         return len(self.amendments), tuple(sorted(amendment.cost for amendment in self.amendments))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(Struct, frozen=True, kw_only=True):
     """
     What is enough for a group to be placed: the smallest change first, then the smallest of each other kind that is enough. None at
     all: no change of the kinds that were tried is. `complete`: nothing smaller was left untried, in so many `trials`, each of them a

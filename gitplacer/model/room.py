@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.model.decision import Finding
 from gitplacer.model.resources import Resources
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """`devices` free devices on `nodes` that no pod reaches, and why: the resource that is used up first, or what refuses pods."""
 
     why: str
@@ -17,8 +16,7 @@ class Cause:
     nodes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stranded:
+class Stranded(Struct, frozen=True, kw_only=True):
     """Of one resource on one cluster: how much there is, how much of it is free, and how much of that no pod can reach."""
 
     resource: str
@@ -28,8 +26,7 @@ class Stranded:
     causes: tuple[Cause, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """
     A gang that may be larger or smaller: so many pods of `role`, each asking `requests`, beside `others` that stay as they are.
     `like` is the group or the text that it was taken from.
@@ -41,8 +38,7 @@ class Asked:
     others: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Largest:
+class Largest(Struct, frozen=True, kw_only=True):
     """
     How many pods of an asked gang a cluster takes: `now` on nodes that are there, whatever the order they come in, and `added`
     with machines that its autoscaler can add, None where nothing can be. `bounded`: it may be more, and was not tried.
@@ -53,8 +49,7 @@ class Largest:
     bounded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRoom:
+class QueueRoom(Struct, frozen=True):
     """
     A ClusterQueue or Cohort (`kind`) of Kueue: what its cluster says that it has left, what of that is `promised` to groups that are not
     seen there yet, and why it lets nothing in, where it does not.
@@ -67,8 +62,7 @@ class QueueRoom:
     stopped: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterRoom:
+class ClusterRoom(Struct, frozen=True, kw_only=True):
     """
     What is left on one cluster. `largest` is in the order of what was asked, without regard to `queues`; no gang fits a cluster whose
     `state`, or whose `snapshot`, is such that it takes nothing new.
@@ -87,8 +81,7 @@ class ClusterRoom:
         return self.state == "Active" and self.snapshot in ("Current", "Asleep")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Bought:
+class Bought(Struct, frozen=True, order=True):
     """So many machines of a type for a cluster, and what one costs in an hour."""
 
     cluster: str
@@ -97,8 +90,7 @@ class Bought:
     price_per_hour: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shopping:
+class Shopping(Struct, frozen=True, kw_only=True):
     """
     The cheapest machines that would place what waits. `places` says where each group goes, `placed` which of them a plan with these
     machines places, `impossible` which no machine on offer would help. `forbidden` are groups for which nothing is bought, each with the
@@ -121,8 +113,7 @@ class Shopping:
         return sum(one.count * (one.price_per_hour or 0.0) for one in self.bought)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """What is left after a plan. `asked` are the gangs that were tried; `shopping` is None where nobody wanted to know."""
 
     asked: tuple[Asked, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Flaw(enum.StrEnum):
@@ -14,8 +15,7 @@ class Flaw(enum.StrEnum):
     DAMAGED = "Damaged"  # a signature of something else, several, or none that can be read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncounted:
+class Uncounted(Struct, frozen=True, kw_only=True):
     """
     The first commit of the source that does not count, by its id; none after it does. `author` is what it says of who made it, and
     `brought_by` the merge that it came with, '' for none. `counts` is the newest commit that does count, '' where there is none.

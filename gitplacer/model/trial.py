@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.problems import Location, Problem
 
@@ -16,16 +17,14 @@ class Verdict(enum.StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One thing that was not as expected; `details` are lines that say more, indented by two for each level."""
 
     problem: Problem
     details: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TriedStep:
+class TriedStep(Struct, frozen=True):
     """One step: how many passes were made for it, and what was not as expected."""
 
     title: str
@@ -33,8 +32,7 @@ class TriedStep:
     failures: tuple[Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One scenario. `broken` is why it could not be read, or carried on after its last step here."""
 
     name: str
@@ -54,8 +52,7 @@ class Trial:
         return sum(step.passes for step in self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """All of them, files that hold scenarios and cannot be read, and what is idle among the policies."""
 
     trials: tuple[Trial, ...]

@@ -9,11 +9,12 @@ alone. What is decided is the same.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True):
     """
     Whose candidates are kept: those of `every` group, of those that are `waiting` or have nowhere to go, of `groups` by id; not of those
     that are waiting `but` are not asked about, nor, if `new`, of those that waited when their records were written. `outgrown`: whether groups

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.labels import Labels, Requirement, Toleration
 from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm, SpreadConstraint
@@ -35,8 +37,7 @@ class Identity(NamedTuple):
         return f"{self.kind} {where}"
 
 
-@dataclass(frozen=True)
-class NodeTerm:
+class NodeTerm(Struct, frozen=True):
     """One term of required node affinity: all its requirements must hold. A term with none matches no node."""
 
     labels: tuple[Requirement, ...] = ()
@@ -53,8 +54,7 @@ class NodeTerm:
         return " and ".join(str(r) for r in (*self.labels, *self.fields)) or "nothing"
 
 
-@dataclass(frozen=True)
-class ClaimSpec:
+class ClaimSpec(Struct, frozen=True):
     """
     What a volume claim asks for. `storage_class` None means the cluster's default, '' a volume without a class; `size` is in
     bytes; `selector` chooses among volumes that are there; `volume` is one that the claim names itself.
@@ -71,8 +71,7 @@ class ClaimSpec:
 ClaimOf = Literal["namespace", "set", "pod"]
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """
     A volume claim by which a pod has a volume: one of its `namespace`, which exists by itself; that which a `set` makes for each
     of its pods, numbered from `first`, and keeps; or one that is made with each `pod` and goes with it. `spec` is that of a claim that is
@@ -85,8 +84,7 @@ class Claim:
     first: int = 0
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """
     What a pod names that its cluster has to know when it is created: volume claims, its priority and preemption policy, its runtime
     class. `gated`: it has scheduling gates; `ends`: it has a deadline, so that quotas count it as terminating.
@@ -104,8 +102,7 @@ class Named:
 NO_NAMES = Named()
 
 
-@dataclass(frozen=True)
-class PodShape:
+class PodShape(Struct, frozen=True, cache_hash=True):
     """
     What kube-scheduler sees of a pod, but for its name, namespace and labels. `requests` is the effective request
     (Kubernetes' PodRequests), without the pod's own slot; `scored_cpu` and `scored_memory` are the same with the scheduler's
@@ -149,21 +146,8 @@ class PodShape:
         """All that other pods can keep it off a node by."""
         return (*(each for each in self.spread if each.hard), *self.pod_affinity, *self.pod_anti_affinity)
 
-    def __hash__(self) -> int:
-        # Every table of the fit is keyed by shapes, so a shape works its hash out once.
-        try:
-            known: int = self.__dict__["_hash"]
-        except KeyError:
-            known = self.__dict__["_hash"] = hash(tuple(self.__dict__.values()))
-        return known
 
-    def __getstate__(self) -> dict[str, object]:
-        # Strings hash differently in the next process.
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
-
-
-@dataclass(frozen=True)
-class PodSet:
+class PodSet(Struct, frozen=True):
     """
     `count` identical pods in one role: `head`, `worker/<groupName>`, `submitter`, or `pod`.
 

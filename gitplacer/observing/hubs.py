@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Cursor
 from gitplacer.kinds.capacity import CapacitySnapshot, Node
@@ -33,8 +34,7 @@ _MODELLED = frozenset({"cpu", "memory", "ephemeral-storage"})
 """Resources that Karmada counts node by node. Of any other that a model names it counts none, so nothing is free of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hub:
+class Hub(Struct, frozen=True):
     """One sort of hub: what it calls its clusters, where its API has them, by which condition it says that it hears of one."""
 
     api_group: str
@@ -44,8 +44,7 @@ class Hub:
     fields: Callable[[Cursor], Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Unheard:
+class Unheard(Struct, frozen=True):
     """A cluster that gets no snapshot, and why."""
 
     name: str

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gitplacer.documents import Cursor, parse
@@ -38,8 +38,7 @@ _TRUE = ("1", "t", "true")
 _FALSE = ("0", "f", "false")
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """What was found of one operator. `config` is (namespace, ConfigMap, key) of a configuration file that it was given."""
 
     settings: KubeRay

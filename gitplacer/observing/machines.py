@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Cursor, parse
 from gitplacer.kinds.machines import Exhaustion, NodeGroup
@@ -43,8 +44,7 @@ _MADE_UP = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]+"
 _MOST = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class GroupStatus:
+class GroupStatus(Struct, frozen=True):
     """What Cluster Autoscaler says of a node group. `backoff` is a code, '' while it may grow."""
 
     name: str

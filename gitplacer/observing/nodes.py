@@ -9,8 +9,9 @@ pods, volumes that only it reaches.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.kinds.capacity import Node
 from gitplacer.kinds.listedpods import ListedPod
@@ -26,8 +27,7 @@ PASSING_LABELS = frozenset({"nvidia.com/gfd.timestamp", "alpha.eksctl.io/instanc
 """Labels that tell one machine from another, or one minute from the next, and that no pod goes by."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSeen:
+class NodeSeen(Struct, frozen=True):
     """A node as it is written in a snapshot, without what is used of it. `capacity` is known of those that Karpenter has made."""
 
     name: str

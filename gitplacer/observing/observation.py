@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.kinds.capacity import (
     Applied,
@@ -38,8 +40,7 @@ from gitplacer.observing.states import UNKNOWN, State, together
 from gitplacer.scheduler.objects import HOSTNAME, PODS
 
 
-@dataclass
-class Seen:
+class Seen(Struct):
     """
     What was seen. `states` are those of objects that records name, `owners` the controllers of objects that are no pods. `joined` are
     objects of groups that records tell without naming them.

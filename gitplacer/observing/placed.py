@@ -9,8 +9,9 @@ whatever cluster, so an object is of a group if a record says so. One that is no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.workload import Identity
@@ -22,8 +23,7 @@ GROUP = "ray.io/group"
 _DEPLOYMENT = ("apps", "Deployment")
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """
     Objects that become pods, by identity, each with the id of its group. `members` are all objects of all groups, `kinds_here`
     (API group, kind) of those that become pods and may be on the cluster. `remotes` are Ray apps, by namespace and name, whose

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import HostPort, LabelPairs, PodTerm
@@ -28,8 +29,7 @@ NODE_TYPE = "ray.io/node-type"
 RAY_CLUSTER = "ray.io/cluster"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """
     What a pod says about other pods and its node's ports. `repels` is its required anti-affinity; `asks` are the pods that it
     looks at in any other way, be it affinity or spreading.
@@ -43,8 +43,7 @@ class Rules:
 NO_RULES = Rules()
 
 
-@dataclass(frozen=True, slots=True)
-class PodSeen:
+class PodSeen(Struct, frozen=True):
     """
     A pod that holds room, or waits for some. `owner` is its controller, in the pod's namespace. `node` is '' while it is
     pending, `since` and `reason` tell of that, and `nominated` is the node where room is being made for it, and `pinned`

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Cursor
 from gitplacer.kinds.queues import ClusterQueue, Cohort, LocalQueue
@@ -33,8 +34,7 @@ _NOT_SELECTED = "NamespaceNotSelected"
 _NOT_STOPPED = ("", "None")
 
 
-@dataclass(frozen=True, slots=True)
-class _Quota:
+class _Quota(Struct, frozen=True):
     """What there is of one flavor and resource, and what of it may be lent, and beside it borrowed; None is no limit."""
 
     nominal: int = 0
@@ -42,8 +42,7 @@ class _Quota:
     borrows: int | None = None
 
 
-@dataclass
-class _Node:
+class _Node(Struct):
     """A ClusterQueue (`reserved`) or a Cohort (`members`, which are added to it)."""
 
     cohort: str | None = None

@@ -9,16 +9,17 @@ Source: KubeRay's apis/ray/v1 (rayjob_types.go, raycluster_types.go, rayservice_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.kinds.capacity import Phase
 from gitplacer.scheduler.reading import cursor_of
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """The state of one object. `observed` is the generation that its controller has seen, None where it does not say."""
 
     phase: Phase

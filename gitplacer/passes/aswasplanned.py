@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.branch.byhand import by_hand
 from gitplacer.formats.savedplan import Moved, Otherwise, SavedPlan, differences, moved, plan_of
@@ -40,8 +42,7 @@ class PlanDiffers(Exception):
         self.found, self.causes, self.inputs = found, causes, inputs
 
 
-@dataclass(frozen=True, slots=True)
-class AsWasPlanned:
+class AsWasPlanned(Struct, frozen=True):
     """Consents to a pass that comes to what was planned."""
 
     planned: SavedPlan

@@ -6,8 +6,9 @@ Here it is but bytes: a pass that plans nothing gets by without whoever can read
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gitplacer.inputs import Inputs, SourceCommit
 from gitplacer.passes.quiet import digest_of, key_of

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.comparison import Baseline
 from gitplacer.hydrate import Hydration, Inputs, hydrate
@@ -37,8 +39,7 @@ MOST = 50_000
 """Files up to which two plans at a time find the memory that they need on most machines: each takes 75 MiB for a thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """
     The plan of a base at rest, without its tree, which is that of the deployment, and what a part of the fleet needs to be planned by itself.
     It stands from `since` on, until `until` (None for ever). `knows_outgrown`: whether it was found out which groups find no room where they are; else
@@ -125,8 +126,7 @@ class BasePlan:
             self._meanwhile.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """A plan that was made now, without its tree; what is other in that than in the deployment repo; and what is to be remembered, if anything is."""
 
     plan: Baseline

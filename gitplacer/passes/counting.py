@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.git.believing import signed_by
 from gitplacer.git.program import GitError
@@ -35,16 +37,14 @@ class NoSignedCommit(GitError):
     kind = "NoSignedCommit"
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The newest commit that counts, '' where there is none, and the first that does not, None where all do."""
 
     counts: str
     uncounted: Uncounted | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """The branch moved to `commit`, which brought these commits, itself the last of them."""
 
     commit: str

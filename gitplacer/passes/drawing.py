@@ -4,7 +4,7 @@ The fleet as a page: a plan, what every cluster has and has left, and the past, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer import redactor
 from gitplacer.branch.chronicle import history
@@ -19,8 +19,7 @@ from gitplacer.report import document, gathered, page, redacted
 from gitplacer.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """The page, the plan that it shows, and what the source's Fleet says."""
 
     html: str

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.comparison import compare
 from gitplacer.git.publishing import Deployment
@@ -32,8 +34,7 @@ from gitplacer.settings import Settings
 from gitplacer.tree import Changes, Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """
     The source as it was asked for, and all that a pass on it depends on. `memo` knows what was parsed, and `ledgers` what was found out
     about clusters, for whoever plans several times; `deployment` is None where no deployment repo was named.
@@ -166,8 +167,7 @@ def _with_nothing_said(hydration: Hydration, groups: Collection[str]) -> Hydrati
     return replace(hydration, view=replace(view, plan=Plan(tuple(decisions))))
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Rehearsal(Struct, frozen=True):
     """What a change of the source would do: a pass before it, the change, and a pass with it. None where nothing is to change."""
 
     source: Tree

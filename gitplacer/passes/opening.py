@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gitplacer import __version__
 from gitplacer.branch.byhand import ByHand, by_hand
@@ -47,8 +48,7 @@ class Progress(Protocol):
     def __call__(self, message: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """
     The source as it was asked for. `commit` is None for a work tree as it lies. `spec` says where the rest is; `trusted` is the same
     where it counts instead of what the source's own Fleet says. `tips` are the commits that were read of `source`, of its default
@@ -325,8 +325,7 @@ class Deployments:
         return said if said is not None and _ID.fullmatch(said) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What a pass that publishes is computed from, and where it publishes."""
 
     source: Opened

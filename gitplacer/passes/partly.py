@@ -11,8 +11,9 @@ out as a whole pass is, and the next one is whole.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from gitplacer.explain import standing
 from gitplacer.hydrate import Hydration

@@ -15,7 +15,8 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.branch.lastpass import last_pass
 from gitplacer.commits import PREFIX
@@ -60,8 +61,7 @@ class Standing(enum.StrEnum):
     OUTDATED = "Outdated"  # only where nothing may be changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedPass:
+class ProposedPass(Struct, frozen=True, kw_only=True):
     """
     What a run came to: `tip` is the last commit proposed, and `moved` says why it is another than before, or should be. `pull` is
     the pull request, as it is now; `is_declined` if somebody has closed it although it stands.
@@ -79,8 +79,7 @@ class ProposedPass:
     attempts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """A pass that was computed, and what it was computed from."""
 
     source: Opened

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gitplacer.packaged import code_digest
 from gitplacer.problems import Problem
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 _TREES = {"source", "capacity", "deployment"}
 
 
-@dataclass(frozen=True, slots=True)
-class Quiet:
+class Quiet(Struct, frozen=True):
     """
     What a pass came to that had nothing to do: what is wrong, and which groups it leaves held and waiting, in words. Any pass says the same
     from `since` on, until `until` (None for ever).
@@ -78,7 +78,7 @@ def digest_of(*told: object) -> str:
 
 def told_of(inputs: Inputs) -> list[tuple[str, object]]:
     """All that a pass depends on but its time, as far as it is told by ids."""
-    return [(f.name, getattr(inputs, f.name)) for f in fields(inputs) if f.name not in {*_TREES, "now"}]
+    return [(name, getattr(inputs, name)) for name in inputs.__struct_fields__ if name not in {*_TREES, "now"}]
 
 
 def recall(memo: Memo, key: str, now: datetime) -> Quiet | None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.git.asking import about
 from gitplacer.git.newcommits import NewCommit
@@ -53,8 +55,7 @@ class Landing(enum.StrEnum):
     OVERTAKEN = "Overtaken"  # somebody else pushed first, and nothing has landed
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """
     What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where
     none was published. `proposed` are the branches of moves that wait for consent, and `refused` says why the server did not take
@@ -82,8 +83,7 @@ class Consent(Protocol):
     def __call__(self, hydration: Hydration, work: Work) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Spared:
+class Spared(Struct, frozen=True):
     """A pass that was not computed, because it is known that it changes nothing, and what it would have said."""
 
     quiet: Quiet
@@ -94,8 +94,7 @@ class Spared:
     unnoted: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """
     A pass that planned nothing or a part of the fleet, because it had nothing to do but to write some manifests again as they are in the commit `source`:
     `subject` is that of its own commit, the new `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.

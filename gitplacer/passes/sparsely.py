@@ -1,5 +1,5 @@
 """
-Values as bytes, of which most say little: what a dataclass has by default is not written.
+Values as bytes, of which most say little: what a Struct has by default is not written.
 
 The plan of a fleet is ten thousand decisions, nearly all of which say that a group stays where it is. Pickled as they are each has thirty
 fields, and that takes twice as long.
@@ -11,13 +11,14 @@ import copyreg
 import io
 import pickle
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, fields
 from operator import attrgetter
 from typing import Any
 
+from msgspec import NODEFAULT, Struct
 
-def pickled(value: object, kinds: Iterable[type]) -> bytes:
-    """Any value, for `pickle.loads`; dataclasses of some kinds in it, each of several fields, are short where they can be."""
+
+def pickled(value: object, kinds: Iterable[type[Struct]]) -> bytes:
+    """Any value, for `pickle.loads`; Structs of some kinds in it, each of several fields, are short where they can be."""
     into = io.BytesIO()
     pickler = pickle.Pickler(into, protocol=5)
     pickler.dispatch_table = {**copyreg.dispatch_table, **{kind: _reducer(kind) for kind in kinds}}
@@ -25,15 +26,15 @@ def pickled(value: object, kinds: Iterable[type]) -> bytes:
     return into.getvalue()
 
 
-def _reducer(kind: type) -> Callable[[Any], tuple[Any, ...]]:
-    all_fields = sorted(fields(kind), key=_has_default)
-    read, number = attrgetter(*(f.name for f in all_fields)), sum(not _has_default(f) for f in all_fields)
-    names = tuple(f.name for f in all_fields[:number])
-    rest = tuple(_default(f) for f in all_fields[number:])
+def _reducer(kind: type[Struct]) -> Callable[[Any], tuple[Any, ...]]:
+    defaults = dict(zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False))
+    rest = {name: _usual(default) for name, default in defaults.items() if default is not NODEFAULT}
+    names = tuple(name for name in kind.__struct_fields__ if name not in rest)
+    read, number, usual = attrgetter(*names, *rest), len(names), tuple(rest.values())
 
     def reduced(one: Any) -> tuple[Any, ...]:
         values = read(one)
-        if values[number:] == rest:
+        if values[number:] == usual:
             return _made, (kind, names, values[:number])
         whole: tuple[Any, ...] = one.__reduce_ex__(5)
         return whole
@@ -41,13 +42,11 @@ def _reducer(kind: type) -> Callable[[Any], tuple[Any, ...]]:
     return reduced
 
 
+def _usual(default: Any) -> object:
+    """What a field has by default; where that is made anew for each, one that is equal."""
+    factory: Callable[[], object] | None = getattr(default, "factory", None)
+    return default if factory is None else factory()
+
+
 def _made(kind: type, names: tuple[str, ...], values: tuple[object, ...]) -> object:
     return kind(**dict(zip(names, values, strict=True)))
-
-
-def _has_default(one: Field[Any]) -> bool:
-    return one.default is not MISSING or one.default_factory is not MISSING
-
-
-def _default(one: Field[Any]) -> object:
-    return one.default_factory() if one.default_factory is not MISSING else one.default

@@ -12,9 +12,10 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.commits import PREFIX, PROPOSED
 from gitplacer.formats.outcome import description, outcome_markdown, remembered_in, with_outcome
@@ -53,8 +54,7 @@ _STATES: Mapping[Fate | None, State] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What was told: of which commit, with which status, and where ('' for no comment)."""
 
     commit: str
@@ -63,8 +63,7 @@ class Told:
     comment: str
 
 
-@dataclass(frozen=True, slots=True)
-class Landed:
+class Landed(Struct, frozen=True):
     """A source commit, and the commits of the deployment repo that carried it out, oldest first, at an address."""
 
     source: str

@@ -14,9 +14,11 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.commits import updates_message, who_waits, whole_message
 from gitplacer.madefrom import hydrator_metadata, people_of, trailers_of
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from gitplacer.rewriting import Edited
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(Struct, frozen=True):
     """
     What is known of the files of a source: each that may be written again, by path, what is not read, as far as words in it count, and which
     groups wait, with what a commit says of them. A Rewritable is as it was pickled, because few of very many are looked at.
@@ -46,8 +47,7 @@ class _Files:
     waiting: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class AtRest:
+class AtRest(Struct, frozen=True):
     """
     A fleet at rest: what a pass says that finds it so, the commit of the source that it was computed from, and the digest of its files, of which those
     are known no longer that were `edited` since.
@@ -59,8 +59,7 @@ class AtRest:
     edited: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """
     What a pass comes to that plans no whole fleet: the changes of one commit, and what that says; or none, where no deployed file is another.
     `quiet` is what it says beside, and `source` the commit that it was computed from. What it comes to is remembered by `landed`, which is told the tip of the

@@ -15,6 +15,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.kinds.approval import ApprovedAction
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.placement.holds import unreadable_sources
@@ -49,13 +51,13 @@ def agreed(snapshot: Snapshot, decisions: Sequence[Decision]) -> Snapshot | None
     digests = {identity: _digest(snapshot, found) for identity, found in concerned.items()}
     judged = Approvals(
         tuple(
-            replace(item, is_to_this_plan=item.approval.spec.plan == digests.get(item.identity, ""))
+            structs.replace(item, is_to_this_plan=item.approval.spec.plan == digests.get(item.identity, ""))
             for item in own.approvals
         )
     )
     told = {p for item in bound for p in _problems(snapshot, item, concerned[item.identity], digests[item.identity])}
     known = {p for p in snapshot.problems if p.code != NEEDS_PLAN}  # here it is told with the digest
-    source = replace(snapshot.source, own=replace(own, approvals=judged))
+    source = structs.replace(snapshot.source, own=structs.replace(own, approvals=judged))
     return replace(snapshot, source=source, problems=tuple(sorted(known | told)))
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.scheduler.crowding import Ints, Mask
 
 
-@dataclass(frozen=True, slots=True)
-class Coming:
+class Coming(Struct, frozen=True):
     """
     Pods of a group that were promised room and are not seen yet; `sure`: in every order; `lucky`: which its policy does not ask
     for, so that it may lose that certainty to others of whom the same is true.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang, PodSet, Roster
@@ -31,8 +31,7 @@ MANY = 20
 """Pods to come; up to so many, no cluster counts as crowded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prospects:
+class Prospects(Struct, frozen=True):
     """
     Of some clusters those that are `open`, that is, where a gang may have room. Of these, by number, those on which a proof may be found, `best` first,
     each with the blocks that the gang breaks there; and those where that is `hopeless`.

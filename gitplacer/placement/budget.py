@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer.model.decision import Finding, Reason, Spending
 from gitplacer.placement.autoscalers.cost import GRAIN, billionths, total
@@ -24,8 +25,7 @@ Sort = tuple[str, float | None]
 """A type of machines, and the price of one in an hour where that is known."""
 
 
-@dataclass(slots=True)
-class _Account:
+class _Account(Struct):
     """
     What a payer pays for on each cluster where that is anything, in billionths, and on all together. `seen` says up to where it is known what was written to
     books; -1 before anybody has looked.

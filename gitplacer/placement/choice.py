@@ -8,8 +8,9 @@ policy's budget pays for machines that have to be added.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer import standby
 from gitplacer.clones import like
@@ -31,8 +32,7 @@ TRIES = 10
 """Groups for which a clone is tried in one pass. Those that come after them have the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """A cluster that a group would have made, after the model of another."""
 
     group: str

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.resources import NOTHING, Resources
@@ -24,8 +24,7 @@ from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Packing, Shortfall
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """
     `count` nodes that refuse for one reason; `nodes` are their names, none where nobody knows which. `lacks` is what one more pod
     asks for and is not free on any of them.
@@ -38,8 +37,7 @@ class Refusal:
     lacks: Resources = NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closeup:
+class Closeup(Struct, frozen=True, kw_only=True):
     """
     Of a role that does not fit `placed` of `wanted` pods, each asking `requests`, and why each of the cluster's nodes takes no more,
     most nodes first. `tally` is the planner's count of the same.

@@ -8,7 +8,8 @@ gives one up before another has taken it: what is divided anew is never less for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy

@@ -14,8 +14,9 @@ to come, of each count alike, as finds room there beside what everybody else has
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gitplacer import workloads
 from gitplacer.grouping import Group
@@ -41,8 +42,7 @@ _WHOLE = frozenset({("ray.io", "RayService")})
 """Kinds that have counts and are not divided."""
 
 
-@dataclass(frozen=True)
-class Stock:
+class Stock(Struct, frozen=True, dict=True):
     """What there is of a group to divide: the counts of its objects, and of the autoscalers of some of them the bounds."""
 
     scales: Mapping[Part, Scale]
@@ -69,8 +69,7 @@ class Stock:
         }
 
 
-@dataclass(frozen=True)
-class Due:
+class Due(Struct, frozen=True):
     """
     What is due to each cluster that is to have something. `leaving` have to be left, and why; of these `stuck` may not be. Without
     `weights` it was divided by room.

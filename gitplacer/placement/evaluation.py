@@ -8,7 +8,9 @@ found out now, and remembered for gangs that are alike for as long as the cluste
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -38,8 +40,7 @@ _DOUBTS = frozenset({Reason.ROOM, Reason.TIGHT_FIT})
 """Findings about a cluster that has room for a group, which is not known to find it in every order."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """
     What was found out about gangs on a cluster while its ledger stands as it does: by gang, admission, whether machines may come, and whether
     it was passed over.

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.model.resources import NOTHING, Resources
@@ -27,8 +28,7 @@ Why = TypeVar("Why")
 """Why it is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growth(Generic[Of, Why]):
+class Growth(Struct, Generic[Of, Why], frozen=True):
     """What a group takes as it is deployed, and as it is edited; `refused`: why the edited pods are not let in, whatever is left."""
 
     before: Mapping[Of, Resources]

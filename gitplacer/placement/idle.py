@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import PodSet, PodShape
@@ -33,8 +34,7 @@ from gitplacer.scheduler.objects import PODS, Node
 from gitplacer.workloads.facts import ObjectFacts, Reserve
 
 
-@dataclass(frozen=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """Pods of which there are none, and may be some: `hosts` at a time, which belong together."""
 
     shape: PodShape

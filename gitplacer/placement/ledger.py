@@ -12,13 +12,14 @@ import copy
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import compress
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
 from gitplacer.kinds.fleet import Cluster
@@ -48,8 +49,7 @@ _MOST_NEW = 64
 """Machines of one type that a search may open for a gang that minds other pods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """
     What a group was promised: pods that are not seen yet, where they are assumed, and whether every order finds them room;
     `lucky`: its policy would take it with luck too.

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
@@ -31,8 +32,7 @@ REPLAYS = 4
 """Outcomes of taking room that are kept with a ledger: a pass asks for one or two."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Struct, frozen=True, kw_only=True):
     """
     All that the ledger of a cluster depends on, with nothing reserved. `gangs` has the pods of each group that the snapshot shows, as
     its manifests say.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -28,8 +28,7 @@ from gitplacer.placement.tries import Tries
 from gitplacer.policies import BY_COST
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True, dict=True):
     """
     Some clusters, each by its index in the names of the books, with what is known of their order before anybody looks at them: how
     early a policy takes each, and, of those that it likes equally, what is `against` each: that it would have to be called, and then

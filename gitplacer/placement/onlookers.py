@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.nodecolumns import NodeColumns

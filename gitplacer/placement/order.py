@@ -17,8 +17,9 @@ import heapq
 import itertools
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 PATIENCE = timedelta(hours=1)
 """After waiting so long a group is before all others of its priority."""
@@ -26,8 +27,7 @@ APART = timedelta(days=1)
 """By so much each group that has waited long counts as later than the one before it of the same holder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """A group that looks for room."""
 
     group: str

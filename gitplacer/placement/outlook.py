@@ -6,7 +6,7 @@ What a group is may not be the same on all clusters. Most are alike, and are ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding
@@ -18,8 +18,7 @@ from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM
 
 
-@dataclass(frozen=True)
-class Later:
+class Later(Struct, frozen=True):
     """
     Pods that a group may have later. `of` is the group where they may not be the same on all clusters, as where one of them, or of its other pods,
     `has_volumes`; '' elsewhere.

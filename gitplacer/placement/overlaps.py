@@ -9,8 +9,9 @@ looked at, and those whose record tells of an update.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -36,8 +37,7 @@ from gitplacer.source.manifests import PLATFORM
 from gitplacer.workloads.facts import ObjectFacts, Reserve
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Struct, frozen=True):
     """
     What a group holds on a cluster. `shown`: pods beside may be among those that the snapshot shows. `updates` are the edits of
     this pass; () for what was merged before. `places` are left to pods beside by some that go first. `last` are the old pods that run yet when the
@@ -237,8 +237,7 @@ class Overlaps:
         return _Place(s, group, there, record, entry, group_id in self._held, frozen)
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True, dict=True):
     """
     A group on a cluster where it was before this pass; `held`: its files stay as they are everywhere, `frozen`: there, because it
     is moving away.

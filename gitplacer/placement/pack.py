@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.decision import NewNodes, Reason, ScaleUpLimit, Tally
 from gitplacer.model.resources import Resources
@@ -46,8 +47,7 @@ class Use(NamedTuple):
         return self.pods.shape
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Struct, frozen=True):
     """
     Where the pods of a gang go; `opened` are the types of new machines, numbered after those of the room. `steps` are those of the
     search that found it, if it took one.
@@ -72,8 +72,7 @@ class Packing:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
+class Shortfall(Struct, frozen=True):
     """
     How close a gang came: of the first role that did not fit, how many pods were placed of how many wanted,
     what they were short of, and why each node took no more of them. `code` is what is in the way in a word. `uses` is the
@@ -160,8 +159,7 @@ class Room:
         return np.concatenate([real, np.array(extra, dtype=np.bool_)])
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
+class Takes(Struct, frozen=True):
     """
     One pod shape in one room: what a pod asks (`asked` are the columns of it that are not zero), which machines admit
     it, how many of them each takes, in all and on how many machines, and a pod's largest share of what is free.

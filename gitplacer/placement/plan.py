@@ -9,8 +9,10 @@ just published changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from gitplacer.model.counts import Counts
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of

@@ -17,8 +17,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 SITES = 16
 """Clusters looked at, the policy's favourites first."""
@@ -33,8 +34,7 @@ Enough = Callable[[frozenset[str]], bool]
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Displaceable:
+class Displaceable(Struct, frozen=True, kw_only=True):
     """A placed group that may be sent away, and what its leaving would cost."""
 
     group: str
@@ -44,8 +44,7 @@ class Displaceable:
     since: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """A cluster, how early the policy takes it, and who may be sent away from it."""
 
     cluster: str

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.autoscalers.greedy import MOST_OPENED
@@ -24,8 +24,7 @@ _LARGEST = 400
 """Kinds of pods times machines. What is larger is not searched: the proofs by sums are all there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """Pods of one shape: how many, what each asks for, and which machines admit it."""
 
     count: int

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import CapacitySnapshot
@@ -26,8 +27,7 @@ from gitplacer.workloads.facts import ObjectFacts
 KUEUE = "kueue.x-k8s.io"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Waits:
+class Waits(Struct, frozen=True, order=True):
     """
     A LocalQueue that an object waits in, `<namespace>/<name>`. `leads_to` is its ClusterQueue where the group brings the LocalQueue along, ''
     where the cluster has to have it.

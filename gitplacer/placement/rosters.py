@@ -9,8 +9,10 @@ object, and equal shapes in them too, so that they are compared once.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -24,8 +26,7 @@ from gitplacer.snapshot import Snapshot
 from gitplacer.variants import Sort
 
 
-@dataclass(slots=True)
-class _Made:
+class _Made(Struct):
     """The pods of a group on clusters that are alike; `roster`: with the labels that anybody looks at, once somebody has asked for that."""
 
     gang: Gang

@@ -8,8 +8,9 @@ of the snapshots that do not change as pods come and go: what all nodes of a clu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from gitplacer.kinds.policy import PlacementPolicy, PlacementSettings
 from gitplacer.kinds.scores import HIGHEST, ClusterScores, ScoreTerm

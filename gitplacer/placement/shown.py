@@ -5,7 +5,8 @@ The pods of groups that a snapshot shows on the nodes of a cluster, and what of 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence, Set
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.kinds.capacity import RunningGroup
 from gitplacer.model.resources import Resources

@@ -14,7 +14,9 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
@@ -37,8 +39,7 @@ class Fit(enum.Enum):
     UNKNOWN = "unknown"  # no current snapshot tells
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """Whether an edit finds room, with the numbers behind it. `alone`: the new pods have too little even without the old ones."""
 
     fit: Fit
@@ -46,8 +47,7 @@ class Judged:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Update:
+class _Update(Struct, frozen=True):
     """An update of a group on a cluster, with what `reserve_beside` is given."""
 
     shared: Pass
@@ -69,8 +69,7 @@ class _Update:
         return may_scale_up(self.policy)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """
     A cluster at a step of an update: `there` has everybody else in it, `gang` are the pods that have to find room, and `found` is where they do. At the end
     of an update of larger pods these are all of the group, the old one that is left included; unless it `waits` that goes before they have room.

@@ -15,8 +15,9 @@ Bounds are counted: so many homes are tried, and on each cluster the largest sha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import parse
 from gitplacer.grouping import Group
@@ -40,8 +41,7 @@ Shares = Mapping[str, int]
 """Worker role to a number of workers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """Where a group is when it spans clusters, and why it was put on those that are new; `action` says what changed."""
 
     after: tuple[str, ...]

@@ -6,7 +6,8 @@ wait though there is room. `topology` says which clusters get a copy; this remem
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -15,8 +16,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.topology import Rule, chosen
 
 
-@dataclass(frozen=True, slots=True)
-class _Picked:
+class _Picked(Struct, frozen=True):
     """One choice: from which clusters, best first, beside which, and what was chosen."""
 
     rules: Sequence[Rule]

@@ -15,11 +15,12 @@ from __future__ import annotations
 import copy
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.podrules import LabelPairs, kinship, vary
@@ -54,8 +55,7 @@ LARGEST = 10_000
 """Pods times sorts of pods for which a placement is searched where rules about other pods hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tight:
+class Tight(Struct, frozen=True):
     """
     An order of pods and a scoring with which a pod is left out, and which one: its role, and its group where it is another's. `left`
     are all that are left out then.

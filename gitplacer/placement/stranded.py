@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Action, Decision, Finding, Reason
@@ -12,8 +13,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.source.manifests import SourceObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stranded:
+class Stranded(Struct, frozen=True, kw_only=True):
     """
     Pods of a role of an object of a group, on a `cluster` where it is, that could never run there, with why. They come `hosts` at a time, and there may
     be `most` of them, None for any number.

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.workload import Gang, PodShape, Roster
 from gitplacer.placement.journal import Changes, Journal, most_of
@@ -109,8 +109,7 @@ def _numbered(values: Iterable[object]) -> Classes:
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class Wants:
+class Wants(Struct, frozen=True):
     """
     What pods of some shapes look for: shape by shape how much one asks for, whether they break blocks, and whether they ask for a node by name; the
     columns of the devices that count as theirs, and of all that they ask for.

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.kinds.spread import TopologySpread
 
@@ -26,8 +27,7 @@ Domains = Mapping[str, str]
 """By cluster, its value of one label; a cluster that has none is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """
     One label and what is asked of it: `domains` tells the domain of every cluster that has the label, and `counted` names those that
     count for the skew even if they get nothing.

@@ -7,7 +7,8 @@ It holds nothing: a quota of Services keeps no job off whose operator may make o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.model.decision import Decision
 from gitplacer.placement.onepass import Pass
@@ -15,8 +16,7 @@ from gitplacer.source.manifests import PLATFORM, SourceObject
 from gitplacer.workloads import brought
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncounted:
+class Uncounted(Struct, frozen=True, kw_only=True):
     """What a `quota` of a namespace on a `cluster` bounds, by the names that it has for it, and an object of a group brings we do not know how much of."""
 
     group: str

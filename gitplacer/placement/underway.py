@@ -17,7 +17,8 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup, RunningPod
 from gitplacer.kinds.record import RecordPods, RecordUpdate

@@ -9,7 +9,8 @@ is made as any other, by whoever moves groups; here is only whether there is a r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Action, Decision, Finding, Reason, UpdateAsks

@@ -20,8 +20,10 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.capacity import RunningGroup
@@ -52,8 +54,7 @@ OVERLAPPING = (How.NEW_CLUSTER, How.IN_STEPS, How.ROLLING)
 """The old pods run on for a while after the merge, when the source knows nothing of them any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """One object of a group as it is deployed on a cluster, and as it would be deployed there."""
 
     member: SourceObject
@@ -73,8 +74,7 @@ Places = tuple[tuple[PodShape, int], ...]
 """Pods of some shapes, with how many others leave a place that one of them may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberUpdate:
+class MemberUpdate(Struct, frozen=True):
     """
     What an edit of one object comes to. `waits`: it cannot end before all pods beside have room. `replaces`: pods that run are
     replaced by others of another shape, for which there must be room when they are gone. `anew`: by others, of whatever shape. `where` is
@@ -113,8 +113,7 @@ class MemberUpdate:
         return asks or (self.anew and (bool(self.refused) or self.bounded))
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """
     What is known of an object on a cluster: its facts as deployed and as it would be, and how many pods count there. `queues` are the
     ClusterQueues of Kueue that it waited in and would wait in there, '' for none that is known.

@@ -10,7 +10,9 @@ for a while anyway, leaves at once.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer import standby
 from gitplacer.grouping import NO_NAMESPACE, Group
@@ -60,8 +62,7 @@ def as_written(snapshot: Snapshot, decision: Decision) -> Decision:
     return replace(decision, action=action, before=had, finding=finding)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterOutcome:
+class ClusterOutcome(Struct, frozen=True):
     """
     What a pass does with a cluster that may sleep: its state so far, None for one that is new, and from now on; `groups` are
     those that keep it awake.

@@ -7,7 +7,8 @@ Room is reserved as soon as a cluster is chosen, so whoever finds then that the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.policy import PlacementPolicy
@@ -21,8 +22,7 @@ from gitplacer.relocation.memory import left_before
 from gitplacer.relocation.triggers import DECLARED, mode_of
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+class Leaving(Struct, frozen=True):
     """
     A group that is to leave some of the clusters where it was `before`, and why each. `moving` is the relocation that goes on, if
     one does.

@@ -11,8 +11,9 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import NAME_KEY, Requirement
@@ -86,8 +87,7 @@ def _contradict(requirements: Sequence[Requirement]) -> bool:
     return any(_Held.of(one for one in requirements if one.key == key).is_impossible for key in keys)
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     """What is known of one label: whether it is there, which values it may have (None: any), and which it has not."""
 
     present: bool
@@ -132,8 +132,7 @@ class _Held:
 Accepts = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class _Automaton:
+class _Automaton(Struct, frozen=True):
     """
     States are numbers, the last is the end. `free` are moves without a character; each other move says which characters it takes, and
     where it leads.
@@ -190,8 +189,7 @@ def _within(narrow: str, wide: str, steps: Callable[[str], list[_Step]]) -> bool
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """One piece of a pattern: a letter, one of a set, one of any but a slash, or of any; `many` for any number of them, and `folders`."""
 
     kind: str

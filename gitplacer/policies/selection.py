@@ -8,7 +8,8 @@ such an object is held rather than handed to the next policy in line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.kinds.policy import PlacementPolicy
@@ -23,8 +24,7 @@ POLICY_ANNOTATION = "gitplacer.dev/policy"
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Governed:
+class Governed(Struct, frozen=True):
     """The policy of one object; `broken` names a policy that could not be read and would or might govern it."""
 
     policy: PlacementPolicy | None = None
@@ -50,8 +50,7 @@ def selects(select: ObjectSelector, item: SourceObject, namespace_labels: Namesp
     return bool(namespace) and select.namespace_selector.unmet(namespace_labels(namespace)) is None
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """A condition of a selection that an object does not meet: its field, what it wants, and what the object has."""
 
     field: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.problems import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """
     One code: a title, why such an input is refused, and the remedy. Sentences of Markdown.
 
@@ -23,8 +22,7 @@ class Code:
     allowable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One way in which a command ends: what that means, and what to do. Sentences of Markdown."""
 
     means: str

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from gitplacer.belief import Doubted
 from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
@@ -51,8 +52,7 @@ def reaches(snapshot: CapacitySnapshot, epoch: int, since: datetime, unit: str) 
     return snapshot.observed_at > since + SYNC_GRACE
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What the snapshot of a cluster says to a question, and the time it was taken."""
 
     at: datetime
@@ -111,8 +111,7 @@ def all_gone(first: Seen, others: Iterable[Seen | None]) -> Seen | None:
     return Seen(at, yes=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """Pods of a group that have been waiting for a node: how many of each role, how long the first has, and when they were seen."""
 
     roles: Counter[str]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gitplacer.documents import Document, Edit, ParsedDocument, Path, parse, splice
 from gitplacer.hydrate import Inputs

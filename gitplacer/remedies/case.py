@@ -10,11 +10,12 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from gitplacer.accounts import Accounts
 from gitplacer.explain import PlanView

@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer import workloads
 from gitplacer.documents import Document, Edit, EditError, pointer, value_at
@@ -46,8 +46,7 @@ _MOST_CENTS = 10_000_000
 Made = tuple[Amendment, Inputs]
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """
     Changes that differ in their amount only, up to `most`. `likely` is the amount that may be enough, None where none seems to be;
     `cluster` the one that it is about, '' for what concerns all.

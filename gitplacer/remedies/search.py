@@ -13,7 +13,9 @@ A change is enough if a plan with it places the group and takes nobody else's pl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs, hydrate
@@ -131,8 +133,7 @@ def remedy(
     return Remedy(group=group, ways=found.ways, trials=trials.made, complete=found.complete)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     ways: tuple[Way, ...]
     complete: bool
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.problems import Problem
@@ -25,8 +26,7 @@ class Presence(enum.StrEnum):
     LEAVING = "Leaving"  # the snapshot shows it, and its group is not placed there any more
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """`count` pods of one role of a group on one node, each of the same requests. `group` may be one that nobody knows."""
 
     group: str
@@ -36,8 +36,7 @@ class Seat:
     presence: Presence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeFacts:
+class NodeFacts(Struct, frozen=True, kw_only=True):
     """
     One node, or `count` that are the same and empty of groups. `used` is what pods of others use; `kept` is taken by nobody and
     given to nobody: it is kept for a group that waits, or pods that have no room yet will take it. `type` is what an
@@ -55,8 +54,7 @@ class NodeFacts:
     seats: tuple[Seat, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
+class ClusterFacts(Struct, frozen=True, kw_only=True):
     """
     One cluster. `free` is what is left after the pass; `state` is Active, Cordoned, Draining, Lost, Waking, Standby or Management.
     Some of its room is kept for the groups of `claimants`; where it is `closed`, none is given to anybody.
@@ -76,8 +74,7 @@ class ClusterFacts:
     nodes: tuple[NodeFacts, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pods:
+class Pods(Struct, frozen=True):
     """`count` pods of one role, each with these requests."""
 
     role: str
@@ -85,8 +82,7 @@ class Pods:
     requests: Resources
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """One cluster's verdict on a group; `nodes` tells why nodes refused, if they were asked."""
 
     cluster: str
@@ -96,8 +92,7 @@ class Verdict:
     nodes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """What a snapshot reports of a group on a cluster. `pending` tells of its pods that wait for nodes."""
 
     cluster: str
@@ -106,8 +101,7 @@ class Sighting:
     pending: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupFacts:
+class GroupFacts(Struct, frozen=True, kw_only=True):
     """
     One group: what happens to it and why. `before` and `after` are clusters; `sentence` is read after its name. `verdicts` are the
     nearest ones, and `counts` counts all, by verdict and code. `members` are (kind, namespace/name, file).
@@ -142,8 +136,7 @@ class EventKind(enum.StrEnum):
     BY_HAND = "ByHand"  # nobody but a person, or another program, made it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One commit of the deployment branch. A relocation has its group, the clusters it leaves and comes to, and the code of why."""
 
     commit: str
@@ -158,16 +151,14 @@ class Event:
     phase: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """The latest events, newest first. `is_whole` is false where older ones were left out."""
 
     events: tuple[Event, ...] = ()
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetFacts:
+class FleetFacts(Struct, frozen=True, kw_only=True):
     """
     All that a page tells. `placed` is false where nothing is placed yet; `redacted` where nodes and numbers were taken out.
     Clusters and groups are sorted by name.

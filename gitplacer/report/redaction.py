@@ -6,7 +6,7 @@ What a sentence says was counted on nodes, so a reason remains as its code alone
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gitplacer.model.resources import NOTHING
 from gitplacer.report.facts import ClusterFacts, Event, FleetFacts, GroupFacts, Pods, Sighting, Verdict

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.model.decision import Action, Reason
 from gitplacer.problems import Problem, Severity
@@ -47,8 +48,7 @@ class Worry(enum.StrEnum):
     CLUSTER = "Cluster"  # a cluster takes nothing new any more, or is gone
 
 
-@dataclass(frozen=True, slots=True)
-class Concern:
+class Concern(Struct, frozen=True):
     """A worry and the groups, clusters or fields that it is about, sorted; of errors, how many there are."""
 
     worry: Worry

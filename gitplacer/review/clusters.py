@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.explain import PlanView
 
@@ -11,8 +12,7 @@ TAKES = "Active"
 """The state of a cluster that takes new groups."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterChange:
+class ClusterChange(Struct, frozen=True, kw_only=True):
     """One cluster: its state without the change and with it, None where there is no such cluster; and how many groups it has, None for whoever may not know."""
 
     cluster: str

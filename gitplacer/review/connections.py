@@ -9,7 +9,8 @@ the deployment somewhere else. So each field that differs is told by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.kinds.fleet import FleetSpec
 
@@ -23,8 +24,7 @@ _FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reconnection:
+class Reconnection(Struct, frozen=True):
     """A field of the Fleet that says where to connect, what it says before a change and after it; '' for nothing."""
 
     field: str

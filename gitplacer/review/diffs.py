@@ -11,7 +11,8 @@ from __future__ import annotations
 import difflib
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.explain import PlanView
 from gitplacer.kinds.record import BETWEEN
@@ -38,8 +39,7 @@ class Change(enum.StrEnum):
     RENAMED = "renamed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True, kw_only=True):
     """
     One file of a cluster's directory ('' for what is between clusters). `old` is its path before, if it is a rename.
     `lines` is a unified diff; `left_out` counts what was cut of it. `hidden`: nothing is shown, because only secrets differ or

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.explain import PlanView
 from gitplacer.grouping import Group
@@ -33,8 +34,7 @@ class Downtime(enum.StrEnum):
     ENDS = "Ends"  # it stops, and nothing brings it back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(Struct, frozen=True, kw_only=True):
     """
     What a rule may look at. `strategy` is that of a relocation that takes several passes and goes on after this one. `runs`: it
     has pods and is on some cluster now; `stays_somewhere`: one of its copies is not touched; `unstarted`: all of it are jobs of

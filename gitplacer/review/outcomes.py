@@ -18,8 +18,9 @@ import enum
 import json
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeGuard
+
+from msgspec import Struct, field
 
 from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Action
@@ -30,8 +31,7 @@ _LARGEST = 4_000_000
 _INPUTS = ("source", "capacity", "deployment", "version")
 
 
-@dataclass(frozen=True, slots=True)
-class Promised:
+class Promised(Struct, frozen=True):
     """What a plan says of a group: its action, where its files will be, and whether that would happen without the change as well."""
 
     action: str
@@ -39,8 +39,7 @@ class Promised:
     anyway: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(Struct, frozen=True):
     """A plan as it is remembered: the ids of what it was computed from ('' for none), and every group that it changes."""
 
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -57,8 +56,7 @@ class Fate(enum.StrEnum):
     DIFFERS = "Differs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupOutcome:
+class GroupOutcome(Struct, frozen=True, kw_only=True):
     """One group: what was planned, and where it is now, with the code of the reason in its record."""
 
     group: str
@@ -68,8 +66,7 @@ class GroupOutcome:
     fate: Fate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """
     What became of a plan. `moved` are the inputs that were others when it was carried out; `commits` are those that did it, oldest
     first, empty where no pass has. `promise` is None where no plan is remembered.

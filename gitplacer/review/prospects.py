@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from gitplacer.accounts import Freshness, freshness
 from gitplacer.explain import PlanView
@@ -45,8 +46,7 @@ class Prospect(enum.StrEnum):
     LITTLE_ROOM = "LittleRoom"  # what a branch that is merged first may take
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """One fact. `names` are clusters, groups, Approvals, or what the fact is about; `at` is when it happens or, of a snapshot, when it was taken."""
 
     prospect: Prospect

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.explain import PlanView
 from gitplacer.model.decision import Candidate, Decision, Finding, NewNodes, Reason
 from gitplacer.placement.plan import Plan
@@ -38,8 +40,10 @@ def redacted_view(view: PlanView, decisions: Iterable[Decision], problems: Itera
         cluster: tuple(p for p in paths if "/".join(p.partition(prefix)[2].split("/")[:2]) in shown)
         for cluster, paths in view.changed_files.items()
     }
-    sleepers = (replace(outcome, groups=tuple(g for g in outcome.groups if g in shown)) for outcome in view.sleepers)
-    return replace(
+    sleepers = (
+        structs.replace(outcome, groups=tuple(g for g in outcome.groups if g in shown)) for outcome in view.sleepers
+    )
+    return structs.replace(
         view,
         plan=Plan(kept),
         snapshot=replace(view.snapshot, problems=tuple(map(redacted_problem, problems))),
@@ -52,8 +56,8 @@ def redacted_decision(decision: Decision, shown: Collection[str]) -> Decision:
     """A decision without what is known of clusters and of groups that are not shown."""
     claim = decision.claim
     if claim is not None:
-        claim = replace(claim, displaced=tuple(group for group in claim.displaced if group in shown))
-    return replace(
+        claim = structs.replace(claim, displaced=tuple(group for group in claim.displaced if group in shown))
+    return structs.replace(
         decision,
         finding=redacted_finding(decision.finding),
         reasons=_redacted(decision.reasons),
@@ -71,7 +75,7 @@ def _redacted(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 
 def _redacted_candidate(candidate: Candidate) -> Candidate:
     more = redacted_finding(candidate.more) if candidate.more is not None else None
-    return replace(candidate, finding=redacted_finding(candidate.finding), more=more)
+    return structs.replace(candidate, finding=redacted_finding(candidate.finding), more=more)
 
 
 def redacted_finding(finding: Finding) -> Finding:
@@ -84,4 +88,6 @@ def redacted_finding(finding: Finding) -> Finding:
 
 def redacted_problem(problem: Problem) -> Problem:
     """A problem by its place and the title of its code: a message may have numbers of a snapshot in it."""
-    return replace(problem, message=CODES[problem.code].title if problem.code in CODES else problem.code, hint="")
+    return structs.replace(
+        problem, message=CODES[problem.code].title if problem.code in CODES else problem.code, hint=""
+    )

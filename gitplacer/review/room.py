@@ -8,7 +8,8 @@ cores and memory, because nothing else can be done with a node whose devices are
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.accounts import Account, Accounts
 from gitplacer.explain import PlanView
@@ -19,8 +20,7 @@ from gitplacer.model.workload import total_requests
 _BASICS = ("cpu", "memory")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headroom:
+class Headroom(Struct, frozen=True, kw_only=True):
     """What is left of one resource on a cluster after the pass: in all, of how much, and the most on a single node."""
 
     cluster: str
@@ -30,8 +30,7 @@ class Headroom:
     largest: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class Level(Struct, frozen=True, kw_only=True):
     """How much of a resource of a cluster is taken, before the pass and after it, and by pods of others at any time."""
 
     cluster: str

@@ -4,7 +4,7 @@ One group of a plan as a reviewer reads it: what becomes of it, what its users n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.comparison import Because
 from gitplacer.explain import PlanView, is_worth_telling
@@ -14,8 +14,7 @@ from gitplacer.review.downtime import Downtime
 from gitplacer.review.room import Headroom
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """
     One group. `because` is None where there is no base to compare with. `without` is what would become of it without the change,
     where it would neither stay as it is nor end in the same place; `cost` the difference in an hour, None if nobody knows.

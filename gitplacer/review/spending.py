@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.accounts import Accounts
 from gitplacer.explain import PlanView
@@ -20,8 +21,7 @@ from gitplacer.placement.budget import Budgets
 from gitplacer.placement.ledger import Ledger
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetUse:
+class BudgetUse(Struct, frozen=True, kw_only=True):
     """The budget of a policy in an hour, and what its groups use of it before the pass and after it."""
 
     policy: str

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.accounts import Accounts
 from gitplacer.comparison import Baseline, Because, Comparison, Difference, compare
@@ -37,8 +39,7 @@ _PUBLIC_OUTLOOKS = (Prospect.BEHIND, Prospect.SNAPSHOT_EXPIRES, Prospect.SNAPSHO
 """What may be told to those who may not read the fleet: clusters and times."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class Base(Struct, frozen=True, kw_only=True):
     """
     What a change is held against. `name` is how it was called and `commit` what that is; `plan` is its plan, None where there can
     be none: then everything is the work of the change. `lacks` counts its commits that the change does not have, None if nobody
@@ -51,8 +52,7 @@ class Base:
     lacks: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Displacement:
+class Displacement(Struct, frozen=True, kw_only=True):
     """A group that makes room, and for whom."""
 
     group: str

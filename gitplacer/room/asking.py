@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.explain import PlanView
 from gitplacer.model import quantity
@@ -35,8 +37,7 @@ class NotAGang(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """A gang of any size: `others` and so many of `pods`, whose count is what was asked for."""
 
     like: str

@@ -7,7 +7,8 @@ What counts is what one fresh machine is. How many of them there may be is no qu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Cluster

@@ -18,10 +18,11 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration, Inputs
@@ -57,16 +58,14 @@ Ways = Mapping[str, frozenset[str]]
 """The groups that each cluster gets."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(Struct, frozen=True):
     """What the groups of a cluster need together: its cost as one number that adds up, and how many of which type."""
 
     cost: int
     machines: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Proof:
+class _Proof(Struct, frozen=True):
     """
     What comes of machines that were bought: the groups that a plan with them places, the machines with which it does, and the groups that
     may not have what is bought for them, with why.
@@ -113,8 +112,7 @@ def shop(
     )  # fmt: skip
 
 
-@dataclass
-class _Market:
+class _Market(Struct):
     """What machines are on offer on each cluster, and what groups would need there. Answers are remembered, and counted."""
 
     cases: Mapping[str, Case]

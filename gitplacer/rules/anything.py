@@ -8,15 +8,15 @@ a pod is looked for by the names of Kubernetes' fields wherever they stand, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.problemcodes import CODES
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """One object: the cursor at its root, and each mapping in it with its path."""
 
     root: Cursor

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice, pairwise
+
+from msgspec import Struct, field
 
 from gitplacer.rules.duration import nanoseconds
 
@@ -27,8 +28,7 @@ _TICKS = 500
 _NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(Struct, frozen=True):
     """What one field may hold."""
 
     name: str

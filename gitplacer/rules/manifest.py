@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.documents import Cursor
 from gitplacer.problemcodes import CODES
@@ -17,8 +18,7 @@ RAY_KINDS: Mapping[str, tuple[str, ...]] = {
 """Each kind with the keys that lead from its spec to its Ray cluster spec."""
 
 
-@dataclass(frozen=True, slots=True)
-class RayManifest:
+class RayManifest(Struct, frozen=True):
     """
     One Ray object. `spec` is its own spec and `cluster` the Ray cluster spec in it, empty where there is none (a RayJob
     with clusterSelector); `job` is the RayJob spec of a RayJob or RayCronJob. `v1`: fields that only v1 has count.

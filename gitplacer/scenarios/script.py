@@ -8,8 +8,10 @@ that holds a Scenario which cannot be read is told about, like any other, and th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.documents import Document, Path
 from gitplacer.kinds.fields import Model
@@ -24,8 +26,7 @@ from gitplacer.source.ownkinds import torn_kinds
 from gitplacer.tree import Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Script:
+class Script(Struct, frozen=True, eq=False):
     """
     A scenario. `beside` are the files of the folder that its own file is in; `source` is what it lies in, with the snapshots, and
     `known` are problems of that source which are no news.

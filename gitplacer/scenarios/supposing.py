@@ -7,7 +7,7 @@ hold because there is nothing left to lose.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gitplacer.kinds.scenario import Supposition as Supposed
 from gitplacer.plaintext import few
@@ -19,8 +19,7 @@ from gitplacer.tree import Tree
 from gitplacer.whatif import DrainCluster, LoseCluster, Supposition
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One pass: the clusters that are lost and those that are to be emptied."""
 
     lost: tuple[str, ...]

@@ -12,9 +12,10 @@ is lost in turn, and the next step begins where this one did.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gitplacer.hydrate import Hydration, Inputs, SourceCommit, hydrate
 from gitplacer.kinds.scenario import ByHand, ScenarioStep
@@ -76,8 +77,7 @@ class Stage(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """
     One step as it went: the source before and after it, the pass (None where it was refused), its commits and what it reported, and
     how that differs from what the scenario expects. Of a step that supposes something there are only `cases`, the differences of all.
@@ -200,8 +200,7 @@ def _told(
     )  # fmt: skip
 
 
-@dataclass
-class OnTrees:
+class OnTrees(Struct):
     """
     A stage of trees in memory. What others wrote into the deployment repo is foreign until they undo it. `beneath` are paths of the
     source that are no files, such as symbolic links, and stay what they are; `with_candidates` keeps every cluster's verdict.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.documents import Path
 from gitplacer.hydrate import Hydration
@@ -26,15 +27,13 @@ _IN_EVERY_COMMIT = (
 """Changes that need not be expected one by one."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Difference(Problem):
+class Difference(Problem, frozen=True, order=True):
     """What did not come out as expected. `details` are lines that say more, indented by two for each level."""
 
     details: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit that came out: its message, and its changes as `changes_of` writes them."""
 
     message: str
@@ -73,8 +72,7 @@ def differences(
     yield from judge.problems(expected, list(problems), path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(Struct, frozen=True):
     script: Script
     step: str
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model.decision import Reason
@@ -41,8 +43,7 @@ _Item = TypeVar("_Item")
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """
     What pods meet at the door. `limits` are by namespace items of LimitRanges, each with the name of its own; `runtime_classes` and
     `priorities` are None where none is known.

@@ -18,7 +18,9 @@ import enum
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Reason
 from gitplacer.scheduler.board import Board
@@ -40,8 +42,7 @@ class Fit(enum.StrEnum):
     NO = "No"
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(Struct, frozen=True):
     """
     The reason. `code` is for programs and `message` for people; `shortage` says what is missing where a gang does not fit, and
     `tried` how many runs of the scheduler were played through.
@@ -53,8 +54,7 @@ class Why:
     tried: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """`placement` is node by pod (see `pod_names`), in an order that the filters accept; empty for `No`."""
 
     fit: Fit
@@ -62,8 +62,7 @@ class Answer:
     why: Why = Why(Reason.FITS, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Refuted:
+class Refuted(Struct, frozen=True):
     """A run that leaves a pod out, like the one named; `left` are the classes of all pods that it leaves out."""
 
     order: str

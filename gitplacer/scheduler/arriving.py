@@ -8,7 +8,8 @@ others are preempted: against pods that do not outrank it. One that its node ref
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import PODS, Node, Pod

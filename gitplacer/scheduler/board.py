@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.podrules import varies
 from gitplacer.model.resources import Resources
@@ -49,8 +50,7 @@ _UNKNOWN = 2**40
 _NOWHERE: dict[ResourceScore, int] = dict.fromkeys(RESOURCE_SCORES, NO_ROOM)
 
 
-@dataclass(frozen=True, slots=True)
-class Sort:
+class Sort(Struct, frozen=True):
     """
     Nodes that are the same to every class but for topology: what is free and what is offered (a number per column), what scores count as used
     and as there (cpu, memory), which classes they admit, and which of these find a port taken.

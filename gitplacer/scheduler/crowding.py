@@ -21,11 +21,11 @@ import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.scheduler.patience import Patience
 
@@ -343,8 +343,7 @@ class _Places:
         return scarce.by_pod(others, some) <= most or scarce.by_amount(others, some, spent[felt].tolist()) <= most
 
 
-@dataclass(frozen=True, slots=True)
-class _Curve:
+class _Curve(Struct, frozen=True):
     """What places cost of one resource, rising; and up to and with those of a cost, how many places there are and how much they cost in all."""
 
     costs: array[float]
@@ -370,8 +369,7 @@ class _Curve:
         return (self.places[at - 1] - self.spent[at - 1] * slope if at else 0.0), slope
 
 
-@dataclass(frozen=True, slots=True)
-class _Scarce:
+class _Scarce(Struct, frozen=True):
     """
     The places for one class by the resources that others can make scarce: `ask` of them. `usual` are those that most nodes have idle no more
     than a pod asks; nodes that run short of others are `given_up`, with so many places, and the rest have `most` each at most. `average`

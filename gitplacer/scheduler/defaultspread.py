@@ -10,7 +10,8 @@ Source: kubernetes 1.34 pkg/scheduler/framework/plugins/podtopologyspread/plugin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import NOTHING_SELECTED, Selector, SpreadConstraint

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Document
 from gitplacer.model.labels import Requirement
@@ -36,8 +38,7 @@ WANTED = "nodes,pods,namespaces,pvc,pv,storageclass,csinodes,limitranges,resourc
 """What `kubectl get` is to be asked for."""
 
 
-@dataclass(frozen=True)
-class Dump:
+class Dump(Struct, frozen=True):
     """What a cluster has. `present` are its objects by API group, kind, namespace and name, its pods left out."""
 
     cluster: ClusterObjects
@@ -51,8 +52,7 @@ class Dump:
         return self.rules.around(namespace or "default")
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """An answer about some manifests, with their pods; what was not looked at, and what is to be noted."""
 
     answer: Answer
@@ -61,8 +61,7 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """An object with what it becomes."""
 
     document: Document

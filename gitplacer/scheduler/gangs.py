@@ -8,7 +8,8 @@ domain; for a scheduler that is pod affinity of the hosts to each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import PodTerm, Selector, of_one

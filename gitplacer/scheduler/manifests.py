@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Document
 from gitplacer.model.podrules import NOTHING_SELECTED, Selector, in_namespace
@@ -23,8 +25,7 @@ SETS = ("Deployment", "ReplicaSet", "StatefulSet")
 """Kinds whose pods kube-scheduler spreads by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
+class Members(Struct, frozen=True):
     """
     The pods of one object in the order in which they are created, with the role of each, and the selector of the set that
     makes it; what was left out and what is to be noted, in words.

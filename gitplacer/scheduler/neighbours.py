@@ -9,10 +9,10 @@ Source: kubernetes 1.34 pkg/scheduler/framework/plugins/podtopologyspread and in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.labels import Labels
 from gitplacer.model.podrules import PodTerm, Selector, may_match
@@ -97,8 +97,7 @@ class Topology:
         return mask
 
 
-@dataclass(frozen=True, eq=False)
-class Counter:
+class Counter(Struct, frozen=True, eq=False):
     """
     Pods counted by topology domain. `of` is each node's domain, `base` what runs there already; a pod of class k on a node
     that is `counted` adds `adds[k]`.
@@ -111,8 +110,7 @@ class Counter:
     adds: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadRule:
+class SpreadRule(Struct, frozen=True):
     """A DoNotSchedule constraint of one class. `domains` are those that count for the minimum; it is 0 if `too_few`."""
 
     counter: int
@@ -122,8 +120,7 @@ class SpreadRule:
     too_few: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SoftSpread:
+class SoftSpread(Struct, frozen=True):
     """A ScheduleAnyway constraint of one class; `everywhere` are the nodes that have all keys of such constraints."""
 
     counter: int
@@ -131,8 +128,7 @@ class SoftSpread:
     by_node: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What other nodes have to do with one class. Numbers are of counters."""
 
     spread: tuple[SpreadRule, ...] = ()

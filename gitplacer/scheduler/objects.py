@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from gitplacer.model.labels import NAME_KEY, Labels, Taint
 from gitplacer.model.podrules import LabelPairs
@@ -21,8 +23,7 @@ HOSTNAME = "kubernetes.io/hostname"
 PODS = "pods"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pod(PodShape):
+class Pod(PodShape, frozen=True, kw_only=True):
     """
     A pod by name: its shape, whose rules are filled in for its namespace and labels. `claims` are its volume claims, by the names
     that they have in its namespace; `nominated` is the node for which it preempts others, or to which it is about to come, and waits. `flaw` says why its size
@@ -42,7 +43,7 @@ class Pod(PodShape):
     @staticmethod
     def of(shape: PodShape, name: str, namespace: str, labels: LabelPairs, **fields: Any) -> Pod:
         """A pod of a shape in its place. `fields` win over those of the shape."""
-        values: dict[str, Any] = {key: value for key, value in shape.__dict__.items() if key != "_hash"}
+        values = asdict(shape)
         values["spread"] = tuple(c.of(labels) for c in shape.spread)
         values["pod_affinity"] = tuple(t.of(namespace, labels) for t in shape.pod_affinity)
         values["pod_anti_affinity"] = tuple(t.of(namespace, labels) for t in shape.pod_anti_affinity)
@@ -50,8 +51,7 @@ class Pod(PodShape):
         return Pod(**{**values, "name": name, "namespace": namespace, "labels": labels, **fields})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """
     A node. `allocatable` has `pods`; a resource it lacks is none at all. `used` is what pods use of it that nobody lists, their
     slots too. `ready` False: it is not counted on. `doubtful`: it says that it is not ready, or does not know, and has no

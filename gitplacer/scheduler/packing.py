@@ -12,12 +12,13 @@ Whatever is found is replayed through the filters by the caller before anybody h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from math import comb
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.scheduler.board import Board, Bound
 from gitplacer.scheduler.neighbours import Indexes
@@ -37,8 +38,7 @@ _SCORES: tuple[Score, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Struct, frozen=True):
     """What came of looking: pods as (class, node) in an order that the filters accept, and how many were bound on the way."""
 
     outcome: Outcome

@@ -13,8 +13,10 @@ pkg/registry/core/pod/strategy.go (applyMatchLabelKeysAndMismatchLabelKeys).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor, Document
 from gitplacer.documents.parse import ParsedDocument
@@ -31,8 +33,7 @@ _READINESS_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreach
 _LIMIT = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterObjects:
+class ClusterObjects(Struct, frozen=True):
     """What a cluster has: its nodes, the pods that it knows of, the labels of its namespaces."""
 
     nodes: tuple[Node, ...]

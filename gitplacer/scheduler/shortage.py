@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model import quantity
 from gitplacer.model.decision import Reason
@@ -26,8 +26,7 @@ from gitplacer.scheduler.packing import closest
 _SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Shortage:
+class Shortage(Struct, frozen=True):
     """
     `placed` of `wanted` pods like `pod`; `short` is what is missing, as far as it can be counted; `tally` has for each
     (code, subject) the nodes that refuse it, most first, adding up to `nodes`. `message` is the `summary` with the most

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.scheduler.board import NO_ROOM, RESOURCE_SCORES, Board, Bound, ResourceScore
 from gitplacer.scheduler.neighbours import Indexes, Ints, Mask
@@ -31,8 +31,7 @@ ALL_NODES = 100
 """Below this many feasible nodes the scheduler looks at all of them (minFeasibleNodesToFind)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """
     How nodes are chosen: `score` is `spread` (LeastAllocated, the default), `pack` (MostAllocated) or `pack devices` (the same
     with a weight of 5 for devices), each with the other default plugins; or a heuristic. Ties go by `ties`, drawn with `seed`, which is also where the search for feasible nodes begins on large clusters.
@@ -51,8 +50,7 @@ class Profile:
         return scores.get(self.score, self.score)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """
     Where pods went, as (class, node) in the order in which they were bound, and the classes of those left out. `by_luck`: a tie
     was broken between nodes that are not alike, so that the same order and score with other ties may end otherwise.

@@ -10,9 +10,10 @@ component-helpers/storage/volume (CheckNodeAffinity).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
@@ -61,8 +62,7 @@ ClaimKey = tuple[str, str]
 """Namespace and name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageClass:
+class StorageClass(Struct, frozen=True, kw_only=True):
     """`delayed`: a volume is bound when a pod is there (WaitForFirstConsumer). `topologies` () are all nodes."""
 
     name: str
@@ -77,8 +77,7 @@ class StorageClass:
         return self.provisioner not in ("", NO_PROVISIONER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(Struct, frozen=True, kw_only=True):
     """A PersistentVolume. `claim` is that to which it belongs; `free`: any claim that it matches may have it."""
 
     name: str
@@ -105,8 +104,7 @@ class Volume:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumeClaim:
+class VolumeClaim(Struct, frozen=True, kw_only=True):
     """A claim that is there: `volume` by name if it is bound; `node` for which a volume is being made; what is `wrong`."""
 
     spec: ClaimSpec
@@ -116,8 +114,7 @@ class VolumeClaim:
     new: bool = False
 
 
-@dataclass(frozen=True)
-class Storage:
+class Storage(Struct, frozen=True):
     """All of a cluster. `drivers` has by node and driver how many volumes it takes, None if any number."""
 
     claims: Mapping[ClaimKey, VolumeClaim] = field(default_factory=dict)

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Requirement
@@ -44,16 +46,14 @@ CLAIM_LABEL = "gitplacer.dev/claim"
 ANY_NUMBER = 2**40
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """Something that volumes, or admission, have against a gang."""
 
     code: Reason
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Settled(Struct, frozen=True, kw_only=True):
     """A cluster and a gang with what volumes ask, and what cannot be asked."""
 
     cluster: ClusterObjects
@@ -71,8 +71,7 @@ def settled(cluster: ClusterObjects, gang: Sequence[Pod], storage: Storage) -> S
     return _Settling(cluster, gang, storage).all()
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(Struct, frozen=True):
     """Volumes of which claims of one sort take one each, and the nodes on which more can be made (None: on none)."""
 
     names: frozenset[str]
@@ -80,8 +79,7 @@ class _Pool:
     made_on: Reach | None
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(Struct):
     """What one set of claims asks of the pod that has them."""
 
     reach: list[tuple[NodeTerm, ...]] = field(default_factory=list)

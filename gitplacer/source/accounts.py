@@ -8,7 +8,8 @@ bound to it; any other is its tenant's to name, and nobody else's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.documents import Document, dotted
 from gitplacer.model.workload import Identity

@@ -8,7 +8,8 @@ read. One whose template is not there has no size.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer import workloads
 from gitplacer.source.allowances import not_allowed

@@ -15,6 +15,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, overload
 
+from msgspec import Struct
+
 from gitplacer import pathglob
 from gitplacer.documents import Document
 from gitplacer.kinds.approval import LONGEST, Approval, ApprovedAction
@@ -23,8 +25,7 @@ from gitplacer.problems import Location, Problem, Severity, nearest
 NEEDS_PLAN = "ApprovalNeedsPlan"
 
 
-@dataclass(frozen=True, eq=False)
-class Consent:
+class Consent(Struct, frozen=True, eq=False, dict=True):
     """An Approval and where it is written. `is_to_this_plan` is said of one that names the plan which there would be without it."""
 
     approval: Approval

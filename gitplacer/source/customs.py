@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.crds import CustomKind, cel_problem, read_crd, violations
 from gitplacer.problems import Location, Problem, Severity
@@ -21,8 +23,7 @@ from gitplacer.source.scopes import CRDS
 from gitplacer.tree import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
+class _Definition(Struct, frozen=True):
     """A kind as a CRD of the source defines it, and what the CRD is made from."""
 
     versions: tuple[CustomKind, ...]

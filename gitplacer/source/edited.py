@@ -8,7 +8,8 @@ manifest that is new, gone or of another mode is for a look at the whole.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.source.files import Memo, ReadFile, is_read, read_documents
 from gitplacer.source.oddpaths import odd_paths
@@ -20,8 +21,7 @@ MOST_FILES = 100
 """Behind a change of more, the whole is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The paths at which two sources, or other trees, differ, each with what it was and what it is, None for nothing; `blobs` are those of the one before."""
 
     entries: Mapping[str, tuple[Entry | None, Entry | None]]
@@ -70,8 +70,7 @@ class Change:
         return Tree(before, self.blobs)
 
 
-@dataclass(frozen=True, slots=True)
-class EditedFile:
+class EditedFile(Struct, frozen=True):
     """What was read of a file before it was edited and after."""
 
     was: ReadFile

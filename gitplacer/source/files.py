@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer import rules, workloads
 from gitplacer.documents import Document, Fault, ParsedFile, parse
@@ -37,7 +40,7 @@ class ReadFile:
     One blob, parsed: `facts` and `problems` have one item for each document. Problems are in a file of no name, because
     several paths may hold the blob.
 
-    It and all it is made of have no slots: frozen dataclasses with slots take four times as long to unpickle. Facts, which are half of that, are
+    It and the dataclasses that it is made of have no slots: with slots they take four times as long to unpickle. Facts, which are half of that, are
     pickled by themselves: those of apps that are copies but for their names are the same bytes, and become the same object.
     """
 
@@ -245,8 +248,7 @@ class Aside(Memo):
         self._texts[digest] = text
 
 
-@dataclass(frozen=True, slots=True)
-class SourceDocument:
+class SourceDocument(Struct, frozen=True):
     """
     A document, what placement wants to know of the object in it, and what is wrong with it. With an error among the
     problems the facts must not be acted on.
@@ -257,8 +259,7 @@ class SourceDocument:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What reading some files gave. `broken` are the files in which something could not be read."""
 
     documents: Mapping[str, tuple[SourceDocument, ...]]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer import pathglob, rules
 from gitplacer.documents import LISTED, Document, Findings, Path
@@ -61,8 +62,7 @@ _TYPE = (
 """What says of which type an object is: the key, how it is written, and what to do if it is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceObject:
+class SourceObject(Struct, frozen=True):
     """One Kubernetes object. `unit` is PLATFORM or WORKLOADS; `problems` are about this object alone."""
 
     identity: Identity

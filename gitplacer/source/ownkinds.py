@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gitplacer.documents import Document
@@ -46,8 +46,7 @@ _ELSEWHERE = {
 _KIND_LINE = re.compile(r"""^[\s{-]*["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenPolicy:
+class BrokenPolicy(Struct, frozen=True):
     """A policy that could not be read, with its name and its selection as far as they could."""
 
     kind: str
@@ -55,8 +54,7 @@ class BrokenPolicy:
     select: ObjectSelector | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OwnKinds:
+class OwnKinds(Struct, frozen=True):
     """The readable own kinds of a source, and the policies that are not readable."""
 
     fleet: Fleet

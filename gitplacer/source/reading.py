@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.announcements import decisions_problems
 from gitplacer.charts import chart_problems
@@ -54,8 +56,7 @@ MOST_MENTIONS = 20
 """Unreadable files that are named as those that may hold a lost object; one would do to hold its group."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True, dict=True):
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
     `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds;
@@ -162,8 +163,7 @@ class Source:
         return {item.identity.name: item for item in self.objects if item.is_namespace}
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """What is read of a tree: `odd` paths and files that are too large are `unfit`; `ours` are own kinds, wherever they lie."""
 
     paths: list[str]

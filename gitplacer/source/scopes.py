@@ -9,7 +9,8 @@ WorkloadKind. A definition also says of others that they have none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Document
 from gitplacer.source.apigroups import api_group, is_cluster_scoped, is_known_namespaced
@@ -23,8 +24,7 @@ def _nobody(group: str, kind: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Scopes:
+class Scopes(Struct, frozen=True):
     """`defined` is the scope that a definition gives a kind, by API group and name; `declared` tells kinds that a WorkloadKind declares."""
 
     defined: Mapping[_Key, str] = field(default_factory=dict)

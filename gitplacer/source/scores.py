@@ -8,8 +8,9 @@ waits for that.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.documents import Document, Path
 from gitplacer.kinds.fleet import Cluster
@@ -20,8 +21,7 @@ from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem, nearest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoresFile:
+class ScoresFile(Struct, frozen=True, eq=False):
     """A ClusterScores and where it is written."""
 
     scores: ClusterScores

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Document, Path, parse
 from gitplacer.kinds.fleet import Cluster, FleetSpec
@@ -31,16 +32,14 @@ STANDBY_FOLDER = "standby"
 """The directory, in a platform unit, of the manifests of clusters."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFile:
+class ManifestFile(Struct, frozen=True):
     """A file of the source, and what it is called below the directory of its cluster."""
 
     path: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestSet:
+class ManifestSet(Struct, frozen=True):
     """The files of a cluster that is awake and of one that sleeps, and the cluster that they are rendered into."""
 
     into: str
@@ -48,8 +47,7 @@ class ManifestSet:
     standby: tuple[ManifestFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SleepingClusters:
+class SleepingClusters(Struct, frozen=True):
     """
     The manifests of clusters by name, where they have any. `faulty` are clusters of which something is wrong; `templates` are
     those of clones, None where there are none to be made.

@@ -11,8 +11,9 @@ A fleet without Tenants has one that may do what is left when nothing is said: u
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.documents import Document
@@ -30,8 +31,7 @@ RESERVED = ("kube-*", "argocd", "flux-system")
 _SYSTEM_CLASSES = "system-"
 
 
-@dataclass(frozen=True)
-class Tenancy:
+class Tenancy(Struct, frozen=True, dict=True):
     """
     The Tenants of a source. `declared` says that there are some, even if none could be read: then a file that no readable one has is
     nobody's. `complete` says that all could be. `disputes` are the names of two that may both write some path, or both use some namespace.

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer import workloads
 from gitplacer.documents import Document
@@ -32,8 +33,7 @@ _Key = tuple[str, str]
 Documents = Mapping[str, tuple[SourceDocument, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(Struct, frozen=True):
     """
     What users declare. `kinds` has a row for each declared kind; those whose declaration cannot be used report it. `unknown`
     is a file with one of which nobody can tell the kind, '' for none.

@@ -15,10 +15,11 @@ import re
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Turn
@@ -36,8 +37,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _HOW: Mapping[str, Any] = {"_request_timeout": (5.0, 10.0), "_preload_content": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Regarding:
+class Regarding(Struct, frozen=True):
     """The Pod that events are about. `uid` may be ''; then `kubectl describe` does not show them."""
 
     namespace: str
@@ -106,8 +106,7 @@ def _micro(at: datetime) -> str:
     return f"{at.astimezone(UTC).replace(microsecond=at.microsecond or 1):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Post:
+class _Post(Struct, frozen=True):
     """An event to be made, or, where it was made before, how often it has come."""
 
     body: dict[str, Any]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.accounts import Accounts
 from gitplacer.hydrate import Hydration
@@ -33,8 +34,7 @@ _GUARDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One commit of a relocation that has landed. `seconds` is how long the whole took, None while it goes on and for one of one commit."""
 
     phase: str
@@ -42,8 +42,7 @@ class Step:
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Struct, frozen=True, kw_only=True):
     """
     A pass in numbers. `workloads` counts groups by state; `waiting` and `held` by reason. `observed` is when each cluster was seen
     last. `guards` are the groups that a guard holds, each with which, and `refused` the inputs that are not believed or cannot be used: code and place.

@@ -9,8 +9,9 @@ being restarted would not bring a host back.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Fault, Turn
@@ -23,8 +24,7 @@ LATE = 60.0
 _HAS_READ = frozenset({Fault.REJECTED_SOURCE})
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Whether something holds, and why, in a line."""
 
     good: bool

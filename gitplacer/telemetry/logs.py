@@ -14,9 +14,10 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Outcome, Turn
@@ -53,8 +54,7 @@ _LEVEL_OF: Mapping[Outcome, Level] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """
     One line. `at` is None for what belongs to no turn; then `turn` is 0. `fields` are for programs, and what they say is in `message` too.
     """

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from gitplacer import __version__
 from gitplacer.controller.observing import Silent
@@ -38,8 +39,7 @@ _DENIED = frozenset({Fault.PUSH_REFUSED, Fault.ACCESS_DENIED})
 _DOUBTS = frozenset({Fault.CLOCK_BEHIND, Fault.SOURCE_REWOUND, Fault.DEPLOYMENT_REWOUND, Fault.DEPLOYMENT_LOST})
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """
     One metric: its name without the prefix, what it is for people, its labels, each with the values that it can have (a sentence where they
     are not listed), and the bounds of a histogram. `of_last_pass` is for what describes the fleet.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.controller.turns import Fault, Outcome, Turn
 from gitplacer.hydrate import Step
@@ -29,8 +30,7 @@ class Sort(enum.StrEnum):
     MOVED = "Moved"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Struct, frozen=True, kw_only=True):
     """
     One thing to tell. `reason` is a word (a fault, a reason code, `Fine`), `text` a line for people, `hint` what to do, and of a move
     `group`, where it was and where it is, and which step of it.
@@ -51,8 +51,7 @@ class Notice:
         return self.sort in (Sort.STALLED, Sort.HELD)
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What was told last of how it goes: how it ended and why. Empty for fine."""
 
     outcome: Outcome | None = None

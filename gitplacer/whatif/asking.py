@@ -4,8 +4,9 @@ Questions about one fleet, whatever they are: a loss is asked the quick way wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gitplacer.model.fates import Supposed
 from gitplacer.model.verdicts import OF_MANY
@@ -16,8 +17,7 @@ from gitplacer.whatif.suppositions import Supposition
 Question = Loss | Supposition
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(Struct, frozen=True, dict=True):
     """Asked one question after another; remembers what it found out."""
 
     ground: Ground

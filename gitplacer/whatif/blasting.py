@@ -9,7 +9,8 @@ the source as it was. Both are planned, on the fleet as it is after the pass tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gitplacer.explain import LONGEST_SENTENCE, why
 from gitplacer.grouping import Group

@@ -9,8 +9,10 @@ common is nobody's fate.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+
+from msgspec import Struct, structs
 
 from gitplacer.accounts import Accounts
 from gitplacer.explain import NEAREST_CANDIDATES, PlanView, shortlist, verdict_text, why
@@ -48,8 +50,7 @@ _AS_CHANGED = {
 _ENDED = frozenset({Reason.FINISHED, Reason.JOINS_FINISHED})
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(Struct, frozen=True, dict=True):
     """
     What was asked about (`asked`), the pass that is due (`due`), the inputs after it, and what is read of these. `memo` only
     saves work.
@@ -65,13 +66,13 @@ class Ground:
     def of(inputs: Inputs, memo: Memo) -> Ground:
         """Make the pass that is due. Raises Rejected as `hydrate` does."""
         due = hydrate(inputs, memo=memo, with_candidates=False)
-        after = replace(inputs, deployment=due.tree) if due.steps else inputs
+        after = structs.replace(inputs, deployment=due.tree) if due.steps else inputs
         return Ground(inputs, due, after, due.snapshot if not due.steps else read_again(after, memo), memo)
 
     def to_send(self) -> Ground:
         """The same for other processes, which need not plan the pass that is due again; `asked` and `memo` must be in memory."""
-        view = replace(self.due.view, edits=no_edits, tree=Tree())
-        due = replace(self.due, view=view, steps=(), proposals=(), tree=Tree())
+        view = structs.replace(self.due.view, edits=no_edits, tree=Tree())
+        due = structs.replace(self.due, view=view, steps=(), proposals=(), tree=Tree())
         return Ground(self.asked, due, self.inputs, self.snapshot, self.memo)
 
     @property
@@ -112,7 +113,7 @@ def suppose(
     """
     # Who waited, and has no place to lose, is told of only if he finds one.
     nowhere = frozenset(g for g, d in ground.decisions.items() if d.action is Action.WAIT and not d.after)
-    asked = replace(verdicts_of(with_candidates), but=nowhere)
+    asked = structs.replace(verdicts_of(with_candidates), but=nowhere)
     made = hydrate(supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=asked)
     gone = out_of_service(ground.snapshot, made.snapshot)
     view, later = unguarded(ground, made.view, gone, with_candidates=asked)
@@ -151,7 +152,7 @@ def unguarded(
     snapshot = with_guards_lifted(view.snapshot)
     layout = Layout(snapshot, snapshot.source.tree, ground.memo)
     made = decided(snapshot, layout, with_candidates=with_candidates)
-    return replace(view, snapshot=snapshot, plan=made), later
+    return structs.replace(view, snapshot=snapshot, plan=made), later
 
 
 def _held_anyway(ground: Ground, group: str, lost: frozenset[str]) -> bool:
@@ -169,8 +170,8 @@ def with_guards_lifted(snapshot: Snapshot) -> Snapshot:
         removals=fleet.spec.guards.removals,
     )
     spec = fleet.spec.model_copy(update={"guards": free})
-    own = replace(snapshot.source.own, fleet=fleet.model_copy(update={"spec": spec}))
-    return replace(snapshot, source=replace(snapshot.source, own=own))
+    own = structs.replace(snapshot.source.own, fleet=fleet.model_copy(update={"spec": spec}))
+    return replace(snapshot, source=structs.replace(snapshot.source, own=own))
 
 
 def out_of_service(before: Snapshot, after: Snapshot) -> tuple[str, ...]:

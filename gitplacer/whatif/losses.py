@@ -13,8 +13,10 @@ planned in full, which is what the quick way is tested against.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+
+from msgspec import Struct, structs
 
 from gitplacer.explain import PlanView, refused_approvals
 from gitplacer.grouping import Group
@@ -41,8 +43,7 @@ def supposition(loss: Loss) -> LoseCluster | Together:
     return lost[0] if len(lost) == 1 else Together(lost, name=f"losing clusters {' and '.join(loss)}")
 
 
-@dataclass(frozen=True)
-class Losses:
+class Losses(Struct, frozen=True, dict=True):
     """Asked for one loss after another; remembers what it found out."""
 
     ground: Ground
@@ -70,7 +71,7 @@ class Losses:
         layout = self._layout.fork()
         made = decided(snapshot, layout, opened=self._books)
         found = {*layout.problems, *refused_approvals(made.decisions, snapshot)}
-        return replace(
+        return structs.replace(
             self.ground.due.view,
             snapshot=replace(snapshot, problems=tuple(sorted(found))),
             plan=made,
@@ -144,4 +145,4 @@ def _with_lost(snapshot: Snapshot, loss: Collection[str]) -> Snapshot:
         for name in loss
     }
     clusters = dict(sorted({**own.clusters, **lost}.items()))
-    return replace(snapshot, source=replace(snapshot.source, own=replace(own, clusters=clusters)))
+    return replace(snapshot, source=structs.replace(snapshot.source, own=structs.replace(own, clusters=clusters)))

@@ -9,10 +9,12 @@ refused before anything is planned, with the names that are near.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import ceil
 from types import MappingProxyType
 from typing import ClassVar, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer import workloads
 from gitplacer.documents import Edit
@@ -63,8 +65,7 @@ def _with_source(inputs: Inputs, source: Tree) -> Inputs:
     return inputs if source is inputs.source else replace(inputs, source=source, commit=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _InState:
+class _InState(Struct, frozen=True):
     """A cluster whose `state` is another; `doing` is what somebody does who writes that."""
 
     name: str
@@ -84,26 +85,25 @@ class _InState:
         return () if same else (Edit(("spec", "state"), "add", self.state),)
 
 
-class LoseCluster(_InState):
+class LoseCluster(_InState, frozen=True):
     """A cluster is lost, and somebody says so: its groups go elsewhere, but for what may run on unseen and must not run twice."""
 
     state, doing = "Lost", "losing"
 
 
-class DrainCluster(_InState):
+class DrainCluster(_InState, frozen=True):
     """A cluster is to be empty: its groups leave one by one, as guards, strategies and evidence let them."""
 
     state, doing = "Draining", "draining"
 
 
-class CordonCluster(_InState):
+class CordonCluster(_InState, frozen=True):
     """A cluster takes nothing new."""
 
     state, doing = "Cordoned", "cordoning"
 
 
-@dataclass(frozen=True, slots=True)
-class AddFiles:
+class AddFiles(Struct, frozen=True):
     """Files more, or other bytes in files: by their paths in the source, and in the directory of the snapshots."""
 
     source: Mapping[str, bytes] = field(default_factory=dict)
@@ -122,8 +122,7 @@ class AddFiles:
         return replace(inputs, capacity=capacity, capacity_id=tree_id(capacity))
 
 
-@dataclass(frozen=True, slots=True)
-class AddCluster:
+class AddCluster(Struct, frozen=True):
     """A cluster more: its Cluster, and its first CapacitySnapshot."""
 
     name: str
@@ -141,8 +140,7 @@ class AddCluster:
         return AddFiles({path: self.cluster}, {f"{self.name}.yaml": self.snapshot}).applied(inputs, base)
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveFiles:
+class RemoveFiles(Struct, frozen=True):
     """Files less."""
 
     paths: tuple[str, ...]
@@ -158,8 +156,7 @@ class RemoveFiles:
         return _with_source(inputs, inputs.source.apply(Changes(removed=frozenset(self.paths))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaiseReplicas:
+class RaiseReplicas(Struct, frozen=True, kw_only=True):
     """
     A group with other replica counts: `to` so many, or `times` as many (rounded up). `worker` names the worker group; where it is
     '', `to` is for the only count that the group has, and `times` for all of them. Bounds follow a count that would lie outside.
@@ -244,8 +241,7 @@ def _named(value: Value) -> tuple[object, object]:
     return (metadata.get("namespace"), metadata.get("name")) if isinstance(metadata, dict) else (None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class SetPrice:
+class SetPrice(Struct, frozen=True):
     """What a node type of a cluster costs in an hour. It is written into the Cluster, which wins over what a snapshot reports."""
 
     cluster: str
@@ -291,8 +287,7 @@ def _types(cluster: Cluster, base: Snapshot) -> Iterator[str]:
             yield group.node_type
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """Several suppositions at once, each on top of those before it."""
 
     parts: tuple[Supposition, ...]

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.documents import Cursor
 from gitplacer.documents.parse import load
 from gitplacer.workloads.addresses import own_service
@@ -114,7 +116,8 @@ def _cilium_policy(root: Cursor) -> ObjectFacts:
 
 def _endpoints(selector: Cursor) -> LabelSelector:
     return tuple(
-        replace(each, key=each.key.removeprefix("k8s:").removeprefix("any:")) for each in label_selector(selector)
+        structs.replace(each, key=each.key.removeprefix("k8s:").removeprefix("any:"))
+        for each in label_selector(selector)
     )
 
 

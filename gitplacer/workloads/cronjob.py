@@ -8,7 +8,6 @@ the manifest. On two clusters each tick would run twice. The controller makes up
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor, Path
@@ -27,7 +26,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     if spec is not None and job is not None:
         facts = jobspec.job_facts(job, around, untold("CronJob", root.mapping("metadata").text("name")))
         facts = facts.stopped("suspended") if spec.boolean("suspend") else facts
-    return replace(facts, singleton="CronJob")
+    return facts.but(singleton="CronJob")
 
 
 def pod_templates(value: Mapping[str, Any]) -> tuple[Path, ...]:

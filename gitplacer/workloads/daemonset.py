@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Toleration
 from gitplacer.model.podrules import untold
@@ -42,12 +44,12 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     facts = podtemplate.facts(template, 1, "one on each node that admits it", hashed)
     on_host = spec.mapping("template").mapping("spec").boolean("hostNetwork")
     added = (*ADDED, NETWORK_UNAVAILABLE) if on_host else ADDED
-    return replace(facts, roles=tuple(_on_each_node(role, added) for role in facts.roles))
+    return facts.but(roles=tuple(_on_each_node(role, added) for role in facts.roles))
 
 
 def _on_each_node(role: Role, added: tuple[Toleration, ...]) -> Role:
     tolerations = (*role.shape.tolerations, *(t for t in added if t not in role.shape.tolerations))
-    return replace(role, shape=replace(role.shape, tolerations=tolerations), per_node=True)
+    return replace(role, shape=structs.replace(role.shape, tolerations=tolerations), per_node=True)
 
 
 KIND = Kind("apps", "DaemonSet", ("v1",), read, podtemplate.in_spec)

@@ -8,8 +8,9 @@ where each field is explained. Places are tuples of steps; `EACH` is the step th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from gitplacer.workloads.requests import Part, amounts
 
@@ -23,8 +24,7 @@ _ROLES: Mapping[str, Literal["container", "init", "sidecar"]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One condition on the value at the first of the places that has one."""
 
     places: tuple[Place, ...]
@@ -39,16 +39,14 @@ class Condition:
 Conditions = tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Something that is so under conditions, and why, as the end of a sentence."""
 
     when: Conditions
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A number at the first of the places that has one. `default` None: it must be there."""
 
     places: tuple[Place, ...]
@@ -61,8 +59,7 @@ class Number:
     unlimited: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Surge:
+class Surge(Struct, frozen=True):
     """A number of pods or a share of them, such as 25%."""
 
     when: Conditions
@@ -70,16 +67,14 @@ class Surge:
     default: int | str
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """A container that the controller adds under conditions."""
 
     when: Conditions
     part: Part
 
 
-@dataclass(frozen=True, slots=True)
-class Pods:
+class Pods(Struct, frozen=True):
     """One entry of `pods`. `each` is the place of the list or mapping whose items `EACH` stands for."""
 
     each: Place | None
@@ -103,8 +98,7 @@ class Pods:
     labels_from: tuple[Place, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """Objects whose names are at a place."""
 
     api_group: str
@@ -113,8 +107,7 @@ class Need:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """How objects of a kind are sized."""
 
     api_group: str

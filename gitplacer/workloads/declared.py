@@ -15,6 +15,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
 from gitplacer.documents import Cursor, Path, dotted
 from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
@@ -372,7 +374,7 @@ def _template(view: _View, pods: Pods, around: Surroundings) -> PodTemplate | No
         return None
     _check_requests(spec.items("containers"), pods.must_request)
     template = podtemplate.read_spec(spec, around, injected)
-    return replace(template, needs=tuple(_placed(spec, reference) for reference in template.needs))
+    return structs.replace(template, needs=tuple(_placed(spec, reference) for reference in template.needs))
 
 
 def _spec(view: _View, pods: Pods) -> Gathered | None:

@@ -28,7 +28,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     facts = podtemplate.facts(podtemplate.read(spec, "template", around), number, replicas_said(spec), added)
     surge = _surge(spec, number)
     waits = surge > 0 and _may_be_missing(spec, number) == 0
-    return replace(facts, roles=tuple(replace(role, surge=surge, waits=waits) for role in facts.roles))
+    return facts.but(roles=tuple(replace(role, surge=surge, waits=waits) for role in facts.roles))
 
 
 def _surge(spec: Cursor, number: int) -> int:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from msgspec import Struct, structs
+
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import LabelPairs, of_another, untold_in
@@ -44,8 +46,7 @@ class Reference:
     cluster_scoped: bool = False
 
 
-@dataclass(frozen=True)
-class PodLabels:
+class PodLabels(Struct, frozen=True):
     """Labels the pods of one role will carry, sorted: the template's and those a controller adds and we can know."""
 
     role: str
@@ -150,8 +151,7 @@ class Demand:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True)
-class ObjectFacts:
+class ObjectFacts(Struct, frozen=True):
     """
     `roles` has every role, in the order in which their pods are created, also one at zero; `gang` the pods that run at
     once. `pods` are the labels that pods of each role will carry. `claims` names the ResourceClaimTemplates by which
@@ -248,22 +248,21 @@ class ObjectFacts:
         """Why the API server does not take some of its pods in a namespace, in words; '' if nothing is known against them."""
         return f"a LimitRange of namespace {namespace} refuses {self.refused}" if self.refused else ""
 
-    def but(self, **fields: Any) -> ObjectFacts:
-        """These facts with other values in some fields, as `replace` gives them, in a third of its time."""
-        return ObjectFacts(**{**self.__dict__, **fields})
-
     def remembered(self) -> ObjectFacts:
         """These facts without what is said once only."""
-        return replace(self, roles=tuple(replace(role, ask=None, counted="", bounded="") for role in self.roles))
+        return self.but(roles=tuple(replace(role, ask=None, counted="", bounded="") for role in self.roles))
+
+    def but(self, **fields: Any) -> ObjectFacts:
+        """These facts with other values in some fields."""
+        return structs.replace(self, **fields)
 
     def stopped(self, why: str) -> ObjectFacts:
         """These facts of an object that has no pods for now."""
         idle = (replace(r, count=0, minimum=0, maximum=0, surge=0, counted=why) for r in self.roles)
-        return replace(self, roles=tuple(idle))
+        return self.but(roles=tuple(idle))
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """
     The field by which objects of a kind are suspended: its value then, and when they run (None: the field is removed). An object that has
     the field `unless`, if one is named, cannot be suspended.
@@ -279,8 +278,7 @@ SUSPEND = Switch(("spec", "suspend"), on=True, off=False)
 """How Kubernetes and KubeRay suspend."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """
     A count of an object that may be another on each cluster. `replicas` is what its controller takes it for, at `path`, from
     `minimum` to `maximum` (None: unbounded) where there are bounds, at `minimum_path` and `maximum_path` (() where there are
@@ -307,8 +305,7 @@ def not_scaled(value: Mapping[str, Any]) -> tuple[Scale, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """
     One row of the table of sized kinds.
 

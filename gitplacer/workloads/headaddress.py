@@ -21,8 +21,9 @@ with ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE. Source: ray-operator/controllers/ray/co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Path
 from gitplacer.model.labels import Labels
@@ -41,8 +42,7 @@ SPEC: Mapping[str, Path] = {
 """Where the Ray cluster spec stands in each kind that has one Ray cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Something that an app lacks to be spanned, by its problem code, in words, with the remedy and its place."""
 
     code: str
@@ -51,8 +51,7 @@ class Missing:
     path: Path = ("metadata", "name")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadAddress:
+class HeadAddress(Struct, frozen=True):
     """
     The Service that leads to a head, its ports (name to number) and the GCS's number among them. `late`: it is there only
     when the app runs. `own`: the group brings it, so that it needs no operator that makes one.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import untold
 from gitplacer.workloads import jobspec, podtemplate
@@ -18,7 +16,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     if spec is not None:
         name = root.mapping("metadata").text("name")
         facts = jobspec.job_facts(spec, around, name or untold("Job", root.mapping("metadata").text("generateName")))
-    return replace(facts, singleton="Job", finishes=True, releases_when_finished=True)
+    return facts.but(singleton="Job", finishes=True, releases_when_finished=True)
 
 
 KIND = Kind("batch", "Job", ("v1",), read, podtemplate.in_spec, switch=SUSPEND)

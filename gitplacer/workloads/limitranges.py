@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
@@ -27,8 +29,7 @@ from gitplacer.workloads.requests import Amounts, Part, PodAsk, written
 _Amount = int | Fraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitItem:
+class LimitItem(Struct, frozen=True, kw_only=True):
     """
     One item of a LimitRange: what it wants of each container, or of each pod as a whole; of other types it wants nothing of pods. It has
     the `default` limits and the requests of containers that have none, the least and the most of all, and how many times its request

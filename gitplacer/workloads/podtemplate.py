@@ -8,9 +8,11 @@ as `Injected`, so that the sum is that of the pod that will really be created.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_label_key, is_label_value
@@ -27,8 +29,7 @@ from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, 
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
 
 
-@dataclass(frozen=True, slots=True)
-class Injected:
+class Injected(Struct, frozen=True):
     """
     What a controller adds to a template: containers, and `ports` of the first container, by name, where it has none of that
     name.
@@ -49,8 +50,7 @@ NONE = Injected()
 _NO_LABELS: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PodTemplate:
+class PodTemplate(Struct, frozen=True):
     """
     One template: the shape of its pods and where its requests come from, its labels, and what it names in its namespace.
     `claims` are the ResourceClaimTemplates that its pods claim devices by; `named` is what its pods name that their cluster has

@@ -9,8 +9,9 @@ Source: plugin/pkg/admission/priority of Kubernetes 1.34.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from gitplacer.documents import Cursor
 
@@ -18,8 +19,7 @@ API_GROUP, KIND = "scheduling.k8s.io", "PriorityClass"
 PREEMPTS = "PreemptLowerPriority"
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityClass:
+class PriorityClass(Struct, frozen=True):
     """The priority that pods of a class get, and their preemption policy. Without a name it is what pods get of which no class is the default."""
 
     name: str = ""

@@ -10,8 +10,10 @@ Sources: plugin/pkg/admission/resourcequota and pkg/quota/v1/evaluator/core/pods
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
@@ -26,8 +28,7 @@ _MUST_SAY = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """
     What one pod takes of quotas, by the names that quotas have for it, each in the grain of its resource; `unsaid` are those that quotas want of each
     container and of which one says nothing. `of_pods` False: it is what comes besides pods.
@@ -45,8 +46,7 @@ class Usage:
         return replace(self, amounts=Resources({**rest, **_requested(requests)}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class Quota(Struct, frozen=True, kw_only=True):
     """
     A ResourceQuota: the most of each thing that it bounds (`hard`), what is `used` of that, and which pods it counts. None used is what
     nobody has counted yet, which may be anything.

@@ -10,8 +10,9 @@ a new Ray cluster, so they need no more room. RayJob is such a spec; RayCronJob 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor, Findings, Path
 from gitplacer.model.podrules import untold

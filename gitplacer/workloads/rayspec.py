@@ -12,8 +12,10 @@ the API server, so it does not count here either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.podrules import EACH_HOST, EACH_REPLICA, each_replica, untold
@@ -119,8 +121,7 @@ def is_ours(root: Cursor, spec: Cursor, around: Surroundings) -> bool:
     return not is_v1(root) or not around.knows(since) or spec.text("managedBy") in ("", OPERATOR)
 
 
-@dataclass(frozen=True, slots=True)
-class RayPods:
+class RayPods(Struct, frozen=True):
     """
     What a RayJob or RayService adds to a Ray cluster spec. `cluster_name` is '' where KubeRay makes the name up;
     `beside_head` are further containers of the head pod; `serves`: pods carry the label of a RayService's Service;
@@ -240,8 +241,7 @@ def _group_name(group: Cursor, taken: set[str]) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class _Size:
+class _Size(Struct, frozen=True):
     """
     How many pods a worker group has, in hosts; `counted` and `bounded` say why. `queued` is how many Kueue counts if these are
     fewer: it takes `replicas` as they are written.

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
@@ -54,8 +56,7 @@ def _exact(resource: str, text: str) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """
     One container and what it asks for. A `sidecar` is a restartable init container, which keeps running beside the
     containers. `origin` says who added it, '' for the manifest; `by_limit` and `by_default` are the resources for
@@ -72,8 +73,7 @@ class Part:
     limits: Amounts | None = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class PodAsk:
+class PodAsk(Struct, frozen=True):
     """
     All that a pod asks for, and where it comes from. `parts` has init containers in their order.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import each_number, untold
 from gitplacer.model.workload import Claim, Named
@@ -32,8 +34,7 @@ def read(root: Cursor, around: Surroundings) -> ObjectFacts:
     facts = podtemplate.facts(template, count(spec, "replicas", 1), replicas_said(spec), added)
     templates = spec.items("volumeClaimTemplates")
     claims = [claim.mapping("spec") for claim in templates]
-    return replace(
-        facts,
+    return facts.but(
         roles=tuple(replace(role, named=_with_claims(root, templates, role.named, first)) for role in facts.roles),
         needs=distinct([*facts.needs, *(found for claim in claims for found in storage_class(claim))]),
         singleton=next(filter(None, map(single_node_claim, claims)), ""),
@@ -46,7 +47,7 @@ def _with_claims(root: Cursor, templates: list[Cursor], named: Named, first: int
     made = {claim.mapping("metadata").text("name"): claim_spec(claim) for claim in templates}
     kept = tuple(claim for claim in named.claims if claim.of == "namespace" or claim.name not in made)
     own = (Claim(f"{name}-{owner}", "set", spec, first) for name, spec in made.items())
-    return replace(named, claims=(*kept, *own))
+    return structs.replace(named, claims=(*kept, *own))
 
 
 KIND = Kind("apps", "StatefulSet", ("v1",), read, podtemplate.in_spec, scaling.replicas)

@@ -10,17 +10,18 @@ what KubeRay and Kubernetes do out of the box.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.workloads.limitranges import LimitItem, container_defaults
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeClass:
+class RuntimeClass(Struct, frozen=True):
     """A class of container runtimes: what each of its pods costs besides its containers, and where they may run."""
 
     name: str
@@ -42,8 +43,7 @@ class RuntimeClass:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """
     What pods of one namespace meet on a cluster.
 

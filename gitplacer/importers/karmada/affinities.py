@@ -8,7 +8,8 @@ in several zones, and a condition on zones holds it by all of them; where one is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gitplacer.importers.clusterselectors import named, taken
 from gitplacer.importers.reader import Reader
@@ -26,8 +27,7 @@ FIELDS: Mapping[str, str] = {
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """The clusters of an import: the labels that policies see, and the zones of each that Karmada knows."""
 
     labels: Mapping[str, Labels] = field(default_factory=dict)

@@ -7,9 +7,10 @@ it knows of room are totals and sizes of nodes; `gitplacer snapshot` knows more,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Document
 from gitplacer.importers.fleetrepo import FleetRepo
@@ -36,8 +37,7 @@ _REACHED = (
 """How Karmada reaches a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class KarmadaCluster:
+class KarmadaCluster(Struct, frozen=True):
     """A Cluster as it is written."""
 
     root: Reader

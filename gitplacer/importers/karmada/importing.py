@@ -8,8 +8,9 @@ the shelf that the policy which governs it asks for; then overrides, some of whi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from gitplacer.documents import Document
 from gitplacer.importers.fleetrepo import FleetRepo, opened

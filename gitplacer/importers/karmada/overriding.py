@@ -9,8 +9,9 @@ begins with a number. What depends on the object is worked out for each object t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Document
 from gitplacer.importers.clusterselectors import cluster_selector
@@ -35,8 +36,7 @@ _OVERRIDERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What one rule changes on its clusters: a patch, and what has to be worked out for each object."""
 
     reader: Reader
@@ -45,8 +45,7 @@ class Changes:
     computed: Sequence[Overrider]
 
 
-@dataclass(frozen=True, slots=True)
-class Overriding(ForeignObject):
+class Overriding(ForeignObject, frozen=True):
     """An override policy of Karmada's."""
 
     selections: Sequence[Selection]
@@ -57,8 +56,7 @@ class Overriding(ForeignObject):
         return f"{kind} {self.namespace}/{self.name}" if self.namespace else f"{kind} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """An OverridePolicy of ours: its spec, a name that it would like, and what it is told to come from."""
 
     policy: Overriding

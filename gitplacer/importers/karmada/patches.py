@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Edit, EditError, Path, applied, dump, parse, pointer, value_at
 from gitplacer.importers.reader import Reader
@@ -28,8 +29,7 @@ _TOLD = 300
 """Characters of what is wrong with a patch that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overrider:
+class Overrider(Struct, frozen=True):
     """One change that depends on the object: what edits it makes of a value. `reader` is where it is written."""
 
     reader: Reader

@@ -11,8 +11,10 @@ import heapq
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.documents import Document
 from gitplacer.importers.clusterselectors import cluster_selector, taken
@@ -38,8 +40,7 @@ _OWN_TAINTS = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable",
 """Taints that Karmada's controllers set, by what they hear of a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A policy of ours on its way: what it was made of, and the spec without `precedence`. `name` is set when all are known."""
 
     origin: Propagation
@@ -65,8 +66,7 @@ class Made:
         return bool(self.origin.namespace), self.origin.priority, self.selection.precision
 
 
-@dataclass(frozen=True, slots=True)
-class Propagation(ForeignObject):
+class Propagation(ForeignObject, frozen=True):
     """A policy of Karmada's. `title` is a name that no other one of the import has."""
 
     kind: str
@@ -83,8 +83,7 @@ def _is_gang(spec: Mapping[str, Any]) -> bool:
     return bool(spec.get("placement", {}).get("admission") != "Immediate")
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
+class Making(Struct, frozen=True):
     """What all policies of an import share. `classes` are the values of PriorityClasses; `coarse` says that some snapshot is a hub's."""
 
     known: Known

@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
@@ -26,8 +28,7 @@ BY_NAME, BY_LABEL, BY_KIND = 3, 2, 1
 _WILD = frozenset("*?[]!")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Objects that are taken alike. `kinds` are with their apiVersion; no names and no labels take all; no namespace takes every one."""
 
     kinds: tuple[tuple[str, str], ...]

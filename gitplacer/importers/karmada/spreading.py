@@ -8,8 +8,9 @@ What is divided is `type: Divide`: by fixed weights, or by room where Karmada lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.importers.clusterselectors import taken
 from gitplacer.importers.karmada.affinities import FIELDS, Known, read_taken
@@ -24,8 +25,7 @@ _MOST_GROUPS = 1000
 """Groups that a constraint may ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(Struct, frozen=True):
     """At least and at most so many groups of clusters that share a label; `most` 0 is any number."""
 
     reader: Reader
@@ -34,8 +34,7 @@ class Constraint:
     most: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """What is divided and how, on how many clusters, and over which groups of them. `weights` are by name, None where none are given."""
 
     reader: Reader

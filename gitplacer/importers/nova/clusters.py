@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Document
 from gitplacer.importers.nova.options import NovaOptions
@@ -31,8 +32,7 @@ _KUBERNETES_NAME = "nova.elotl.co/kubernetescluster"
 _SNAPSHOT = "take a snapshot: gitplacer snapshot, docs/snapshots.md"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroupConfig:
+class NodeGroupConfig(Struct, frozen=True):
     """A node group as Nova remembers it."""
 
     name: str
@@ -41,8 +41,7 @@ class NodeGroupConfig:
     accelerators: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NovaCluster:
+class NovaCluster(Struct, frozen=True):
     """A Cluster of Nova as it is written. `nodes` are by name: what each offers, what is free of it, and its taints."""
 
     root: Reader
@@ -138,8 +137,7 @@ def _node_group(reader: Reader, name: str) -> NodeGroupConfig:
     return NodeGroupConfig(name, reader.text("instanceType"), reader.integer("maxSize"), accelerators)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterMaking:
+class ClusterMaking(Struct, frozen=True):
     """What all clusters of an import share. `snapshots` are CapacitySnapshots that lie beside them, by cluster, as they are written."""
 
     words: Vocabulary

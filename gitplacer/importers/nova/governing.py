@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.importers.nova.policies import SchedulePolicy
 from gitplacer.importers.nova.vocabulary import names_in
@@ -24,8 +25,7 @@ _ANYWHERE = ""
 """Stands for every namespace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A policy of ours: its spec without `precedence`, what it was made of, and what it selects in Nova's sense."""
 
     name: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.problems import Location, nearest
@@ -66,8 +67,7 @@ class UnknownOption(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class NovaOptions:
+class NovaOptions(Struct, frozen=True):
     """What the options say. `idle_seconds` is None where no cluster ever sleeps."""
 
     spans: bool = False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Path, pointer
 from gitplacer.importers.reader import Reader
@@ -17,8 +18,7 @@ _STEP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What changes in one object on the clusters of one value of the topology key. `spec` has the overrides of an OverridePolicy."""
 
     reader: Reader

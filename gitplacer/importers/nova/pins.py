@@ -8,8 +8,9 @@ touched; nothing here looks at it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.shelves import Thing
@@ -26,8 +27,7 @@ _OURS = "nova.elotl.co/"
 _LUNAS = "node.elotl.co/"
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """Where an annotation puts an object. `everywhere`: a copy on each of the clusters."""
 
     clusters: tuple[str, ...]

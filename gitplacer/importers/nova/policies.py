@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Document
 from gitplacer.importers.nova.options import NovaOptions
@@ -27,8 +28,7 @@ _MOST_ORDERED = 100
 """Entries of an order that several conditions make together."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulePolicy:
+class SchedulePolicy(Struct, frozen=True):
     """A SchedulePolicy as it is written. `namespaces` has no requirements where it takes every namespace."""
 
     root: Reader
@@ -121,8 +121,7 @@ def merged(alternatives: Sequence[tuple[Requirement, ...]]) -> tuple[tuple[Requi
     return tuple(distinct)
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
+class Making(Struct, frozen=True):
     """What all policies of an import share: the clusters with the labels that policies see, and what Nova was told to do."""
 
     clusters: Mapping[str, Labels]

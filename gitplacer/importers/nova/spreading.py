@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.importers.nova.overriding import Change, changes
 from gitplacer.importers.nova.vocabulary import Vocabulary
@@ -15,8 +16,7 @@ from gitplacer.problems import nearest
 MODES = ("Duplicate", "Divide")
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """What a policy spreads over clusters, and how. `percentages` are by value of the topology key."""
 
     reader: Reader

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gitplacer.importers.selectors import selector_of
 from gitplacer.kinds.selectors import LabelSelector
@@ -27,8 +28,7 @@ FIELDS: Mapping[str, tuple[str, str]] = {
 VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """`kept` are keys that cannot be translated."""
 
     kept: frozenset[str] = frozenset()

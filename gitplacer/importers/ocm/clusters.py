@@ -8,9 +8,10 @@ become labels here. What a hub knows of room are totals, which promise no gang a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Document
 from gitplacer.importers.clusterselectors import taken
@@ -45,8 +46,7 @@ _FIELDS: Mapping[str, str] = {
 _VERSION = "gitplacer.dev/kubernetes-version"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """The clusters by name: the labels that policies see, and the claims of each. `sets` are the conditions of each set."""
 
     labels: Mapping[str, Labels] = field(default_factory=dict)

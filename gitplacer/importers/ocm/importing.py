@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Document, pointer
 from gitplacer.importers.fleetrepo import FleetRepo, opened
@@ -34,8 +35,7 @@ _WORKS = ("ManifestWorkReplicaSet", "ManifestWork")
 _READ = ("ManagedCluster", "ManagedClusterSet", "ManagedClusterSetBinding", "Placement", "AddOnPlacementScore", *_WORKS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Policy:
+class _Policy(Struct, frozen=True):
     """A policy of ours on its way, and the documents of the manifests that it governs; without any it takes what is labelled."""
 
     name: str

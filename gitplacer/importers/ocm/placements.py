@@ -8,7 +8,6 @@ these so many as it says, by score. It does not look at what is free, so what it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitplacer.documents import Document
@@ -29,8 +28,7 @@ _BUILT_IN: Mapping[str, str] = {"ResourceAllocatableCPU": "cpu", "ResourceAlloca
 _STEERS = ("Steady", "Balance")
 
 
-@dataclass(frozen=True, slots=True)
-class Placement(ForeignObject):
+class Placement(ForeignObject, frozen=True):
     """A Placement as it is here: all of a policy's spec but `select` and `precedence`. `wanted` is the number of clusters, 0 for all."""
 
     spec: Mapping[str, Any]

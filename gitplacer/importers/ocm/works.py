@@ -8,9 +8,11 @@ Those that a replica set has made are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
+
+from msgspec import Struct, structs
 
 from gitplacer.adoption.differences import edits, same
 from gitplacer.documents import Document, Edit, EditError, Path, applied
@@ -27,8 +29,7 @@ _PROGRESSIVE = ("Progressive", "ProgressivePerGroup")
 _TEMPLATE = ("deleteOption", "manifestConfigs", "executor")
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """Manifests that go together: by these Placements, or to these clusters. `file` is the name of the file that they become."""
 
     root: Reader
@@ -86,8 +87,7 @@ def read_work(document: Document, names: Names, default: str, repo: FleetRepo) -
     return Work(root, metadata.name, namespace, file, made, placements, () if of_set else (namespace,))
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """What one cluster has otherwise in a manifest of a work: the edits that make `document` of it."""
 
     work: Work
@@ -119,7 +119,7 @@ def joined(works: Sequence[Work], notes: Notes) -> tuple[list[Work], list[Differ
             notes.add(Outcome.CONVERTED, other.root.document, (), what)
             clusters |= dict.fromkeys(other.clusters)
             differences += different
-        found.append(replace(first, clusters=tuple(clusters)))
+        found.append(structs.replace(first, clusters=tuple(clusters)))
     return found, differences
 
 

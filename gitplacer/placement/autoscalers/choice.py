@@ -9,9 +9,9 @@ than one with a single one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gitplacer.model.workload import PodShape
 from gitplacer.placement.autoscalers.cost import costs
@@ -19,8 +19,7 @@ from gitplacer.placement.autoscalers.exact import Answer, Offer, Place, Question
 from gitplacer.placement.nodes import Amounts, Nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """Pods of one shape: what each asks for, how many there are, and how many each machine that is there takes of them."""
 
     shape: PodShape

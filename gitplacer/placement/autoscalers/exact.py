@@ -14,7 +14,9 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.placement.autoscalers.patterns import OutOfSteps, Steps, Vector, cut, least, maximal
 
@@ -24,8 +26,7 @@ _MOST_RESTS = 64
 """How many rests are followed from machine to machine; beyond, those that leave least."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A type of machine as one gang sees it: its room in the resources asked for, and which kinds of pods it admits."""
 
     key: str
@@ -35,8 +36,7 @@ class Offer:
     draws: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A machine that is there, in the same terms."""
 
     machine: int
@@ -44,8 +44,7 @@ class Place:
     admits: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A gang as kinds of pods: what each asks for and how many are wanted."""
 
     asks: tuple[Vector, ...]
@@ -55,8 +54,7 @@ class Question:
     left: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """How the pods go on machines that are there, and on each machine that is added."""
 
     cost: int

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from gitplacer.model.decision import Move, Phase
 from gitplacer.relocation.evidence import Seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(Struct, frozen=True, kw_only=True):
     """
     What is known of a relocation. `ready` and `gone` tell by cluster what its snapshot says, None where it says nothing; `is_lost`
     whether a cluster is gone for good, so that there is nothing to wait for; `takes` whether a group may still go there.
@@ -31,8 +31,7 @@ class Look:
     is_called_off: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The phase that this pass carries out, None if it only waits, and the relocation as it then is; None once it is over."""
 
     move: Move | None

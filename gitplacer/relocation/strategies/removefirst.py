@@ -8,7 +8,7 @@ stops taking it, it looks for another.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Move, Phase
 from gitplacer.relocation.strategies.progress import Look, Progress

@@ -12,7 +12,7 @@ serves. Then the relocation goes on, and what is wrong with the new cluster is a
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Move, Phase
 from gitplacer.relocation.strategies.progress import Look, Progress

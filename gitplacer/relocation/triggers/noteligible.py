@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.relocation.triggers.standing import Standing

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
@@ -15,8 +16,7 @@ from gitplacer.model.decision import Finding
 from gitplacer.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """
     `cluster` is None where the fleet has none of that name; `unmet` tells why the policy does not allow it; `silent_since` since when
     it has been silent, if that is too long. `entry` is what the record says of the group there, under the id `recorded`; None if it

@@ -9,10 +9,10 @@ known; where it is not, the evaluation will say.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from celpy.evaluation import celstr
 from lark import Token
+from msgspec import Struct
 
 from gitplacer.plaintext import printable
 from gitplacer.problems import nearest
@@ -43,8 +43,7 @@ _SHOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Expression:
+class Expression(Struct, frozen=True, eq=False):
     """An expression that can be evaluated."""
 
     text: str
@@ -79,8 +78,7 @@ def _arguments(call: Node) -> list[Node]:
     return [child for child in last.children if is_tree(child)] if is_tree(last) and last.data == "exprlist" else []
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
+class _Check(Struct, frozen=True):
     """Finds the schema of each part, and raises Mistake for one that cannot be."""
 
     names: Mapping[str, Schema]

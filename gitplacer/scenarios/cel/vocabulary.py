@@ -8,9 +8,10 @@ or, in `has(…)`, a quiet one. Functions are few: what a plan holds under two k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.formats.planschema import plan_schema
 
@@ -29,8 +30,7 @@ VARIABLES = ("groups", "fleet", "clusters", "summary", "review", "problems", "in
 MACROS = frozenset({"all", "exists", "exists_one", "filter", "map"})
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """How many arguments a function takes, and what it gives."""
 
     least: int

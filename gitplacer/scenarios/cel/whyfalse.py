@@ -8,9 +8,9 @@ elements names the first that break it, goes into one of them, and at the bottom
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from celpy import celtypes
+from msgspec import Struct
 
 from gitplacer.plaintext import few, printable
 from gitplacer.scenarios.cel.checking import Expression, bound
@@ -29,8 +29,7 @@ def why_false(expression: Expression, facts: Facts) -> tuple[str, ...]:
     return tuple(teller.about(expression.tree, {}, False, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Teller:
+class _Teller(Struct, frozen=True):
     text: str
     facts: Facts
     steps: Steps

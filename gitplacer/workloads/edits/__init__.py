@@ -12,9 +12,10 @@ One module per kind, and one table. A module's function yields effects and never
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from gitplacer.problems import Severity
 from gitplacer.workloads.edits import (

@@ -8,8 +8,9 @@ templates is told once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gitplacer.documents import Path, dotted
 from gitplacer.problems import Severity
@@ -18,8 +19,7 @@ NAMED = 3
 """How many changed fields a message names; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Effect:
+class Effect(Struct, frozen=True, order=True):
     """
     One thing that an edit does. `path` is a place in the new document; where something was removed, the nearest
     ancestor that is still there. `code` is a problem code, ERROR where the edit must not be made.
@@ -32,8 +32,7 @@ class Effect:
     severity: Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One field that differs. `path` is where it is, or was, in the new document; `said` is its name in a message."""
 
     path: Path

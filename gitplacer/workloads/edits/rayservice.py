@@ -13,8 +13,9 @@ name a strategy; manifests do not tell, so whoever knows says how it was started
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from gitplacer.documents import Path
 from gitplacer.plaintext import counted
@@ -34,8 +35,7 @@ _CONFIG = ("spec", "rayClusterConfig")
 _FIXED = ((("spec", "managedBy"), (1, 6)), *clusterspec.rules(_CONFIG))
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """
     How KubeRay was started. `zero_downtime`: whether it upgrades a service that names no strategy. `incremental`: whether its
     feature gate RayServiceIncrementalUpgrade is on; None is as the version has it by itself.
@@ -48,8 +48,7 @@ class Operator:
 AS_USUAL = Operator()
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     """The Ray cluster specs before and after, as KubeRay reads them, and what it does."""
 
     kind: Kind

@@ -12,9 +12,10 @@ Sources: the JSON tags in k8s.io/api (core/v1, batch/v1) and KubeRay's apis/ray/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct, field
 
 from gitplacer.documents import Path
 from gitplacer.model import quantity
@@ -45,8 +46,7 @@ _ZERO_IS_ABSENT = frozenset({
 _ABSENT: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """
     How values are read. `defaults` are what the API server writes into a field that is missing. With `by_format` a
     quantity in bytes and one in Mi differ, as they do in a hash: Go writes a quantity back in the family that it was
