@@ -51,12 +51,15 @@ class Witness:
         self._pass: Pass | None = None
         self._told: set[tuple[object, ...]] = set()
         self._fits: set[tuple[str, Finding]] = set()
+        self._besides: list[tuple[Packing, Gang, int]] = []
+        """Packings with machines for pods that may be left out, each with these pods, and how many uses it has before those of theirs."""
 
     @contextmanager
     def beside(self) -> Iterator[None]:
         """Stand beside every planner that runs meanwhile."""
         with pytest.MonkeyPatch.context() as patch:
             began, fit, exceeds, decide = Pass.__init__, Books.fit, Pass.exceeds, Round.decide
+            add, tell = Ledger.with_machines_for, Books.fitting
 
             def beginning(shared: Pass, *args: Any) -> None:
                 self._pass = shared
@@ -66,6 +69,19 @@ class Witness:
                 found = fit(books, gang, name, scale_up=scale_up)
                 self._hear(books, gang, name, found, scale_up)
                 return found
+
+            def adding(ledger: Ledger, gang: Gang, packing: Packing) -> Packing | None:
+                more = add(ledger, gang, packing)
+                if more is not None:
+                    self._besides.append((more, gang, len(packing.uses)))
+                return more
+
+            def telling(books: Books, name: str, packing: Packing) -> Finding:
+                finding = tell(books, name, packing)
+                for more, gang, before in self._besides:
+                    if more is packing:
+                        self._hear_of_machines(books[name], gang, name, packing, before, finding)
+                return finding
 
             def exceeding(shared: Pass, gang: Gang, ledger: Ledger, name: str, scale_up: bool) -> bool:
                 never = exceeds(shared, gang, ledger, name, scale_up)
@@ -83,6 +99,8 @@ class Witness:
 
             patch.setattr(Pass, "__init__", beginning)
             patch.setattr(Books, "fit", fitting)
+            patch.setattr(Ledger, "with_machines_for", adding)
+            patch.setattr(Books, "fitting", telling)
             patch.setattr(Pass, "exceeds", exceeding)
             patch.setattr(Round, "decide", deciding)
             yield
@@ -124,6 +142,18 @@ class Witness:
             told = [] if ledger._later else site.check_shortage(gang, seats, finding, scale_up=scale_up)
             self._told.add((name, *_numbers(finding)))
         self.answers[type(found).__name__] = self.answers.get(type(found).__name__, 0) + 1
+        for lie in told:
+            self._lie(f"{name}: {finding}: {lie}")
+
+    def _hear_of_machines(
+        self, ledger: Ledger, gang: Gang, name: str, packing: Packing, before: int, finding: Finding
+    ) -> None:
+        """Pods that bad luck may leave out have places on machines that are added, beside all that was found for them before."""
+        uses = packing.uses[before:]
+        told = self._site(name, ledger).check_fit(gang, ledger.seated(uses, packing.opened), finding)
+        if any(use.machine < len(ledger.nodes.machines) for use in uses):
+            told.append("pods that may be left out have places on machines that are there")
+        self._fits.add((name, finding))
         for lie in told:
             self._lie(f"{name}: {finding}: {lie}")
 
