@@ -5,12 +5,11 @@ so that whoever sees one sees all of it. A text that tells of a fleet goes throu
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from gitplacer.cli.streams import naming
@@ -63,7 +62,7 @@ def write_whole(target: Path, data: bytes) -> None:
             target.write_bytes(data)
         return
     place = target.resolve()  # what a link points to is replaced, not the link
-    with _named(target):
+    with naming(str(target), instead=True):
         handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
     try:
         with naming(str(target)), os.fdopen(handle, "wb") as file:
@@ -90,7 +89,7 @@ def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
     beside = top.resolve().parent
     if beside.exists() and not beside.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(beside))
-    with _named(top):
+    with naming(str(top), instead=True):
         beside.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=f".{top.resolve().name[:100]}.", dir=beside))
     moved: list[Path] = []
@@ -115,16 +114,6 @@ def write_folder(top: Path, files: Mapping[str, bytes]) -> list[str]:
         shutil.rmtree(stage, ignore_errors=True)
         raise
     return sorted(files)
-
-
-@contextlib.contextmanager
-def _named(target: Path) -> Iterator[None]:
-    """Let an OSError name what was asked for, not what is made beside it on the way."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = str(target)
-        raise
 
 
 def _umask() -> int:

@@ -20,12 +20,15 @@ _LONGEST = 1 << 13
 
 
 @contextlib.contextmanager
-def naming(what: str) -> Iterator[None]:
-    """Let an OSError say the name of what was read or written, where it says none: that of a `write` does not."""
+def naming(what: str, *, instead: bool = False) -> Iterator[None]:
+    """
+    Let an OSError say the name of what was read or written, where it says none: that of a `write` does not; `instead`: also where it says another, of
+    what is made beside it on the way.
+    """
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or what
+        error.filename = what if instead else error.filename or what
         raise
 
 
