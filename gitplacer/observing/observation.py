@@ -37,6 +37,7 @@ from gitplacer.observing.owners import RAY, Following, Owners, role_of
 from gitplacer.observing.placed import Placed
 from gitplacer.observing.pods import PodSeen
 from gitplacer.observing.states import UNKNOWN, State, together
+from gitplacer.scheduler.arriving import with_room
 from gitplacer.scheduler.objects import HOSTNAME, PODS
 
 
@@ -115,21 +116,18 @@ def _arriving(others: list[PodSeen], pods: Iterable[PodSeen], offers: Mapping[st
     """
     found = [pod for pod in others if pod.node or pod.nominated]
     waiting = sorted(
-        (pod for pod in others if not (pod.node or pod.nominated)), key=lambda pod: (pod.namespace, pod.name)
+        (pod for pod in others if not (pod.node or pod.nominated or _is_stuck(pod))),
+        key=lambda pod: (pod.namespace, pod.name),
     )
     if not waiting:
         return found
-    totals = _used((pod for pod in pods if pod.node or pod.nominated), offers)
-    taken = {node: {name: total.get(name, 0) for name in total} for node, total in totals.items()}
-    for pod in waiting:
-        offered, used = offers.get(pod.pinned, NOTHING), taken.setdefault(pod.pinned, {})
-        asked = {PODS: 1, **pod.requests}
-        if _is_stuck(pod) or any(used.get(name, 0) + asked[name] > offered.get(name, 0) for name in asked):
-            continue
-        found.append(replace(pod, nominated=pod.pinned))
-        for name, amount in asked.items():
-            used[name] = used.get(name, 0) + amount
-    return found
+    used = _used((pod for pod in pods if pod.node or pod.nominated), offers)
+    left = {pod.pinned: dict(offers.get(pod.pinned, NOTHING)) for pod in waiting}
+    for node, free in left.items():
+        for name, amount in used.get(node, NOTHING).items():
+            free[name] = free.get(name, 0) - amount
+    fit = with_room(((pod.pinned, pod.requests) for pod in waiting), left)
+    return found + [replace(pod, nominated=pod.pinned) for pod, fits in zip(waiting, fit, strict=True) if fits]
 
 
 def _is_stuck(pod: PodSeen) -> bool:

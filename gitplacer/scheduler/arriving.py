@@ -7,10 +7,11 @@ others are preempted: against pods that do not outrank it. One that its node ref
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from gitplacer.model.resources import Resources
 from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import PODS, Node, Pod
 from gitplacer.scheduler.reading import ClusterObjects
@@ -40,14 +41,26 @@ def with_arriving(cluster: ClusterObjects) -> ClusterObjects:
         return cluster
     left = _left({node.name: node for node in arriving.values()}, cluster.pods)
     pods = list(cluster.pods)
-    for index in sorted(arriving, key=lambda at: (-pods[at].priority, pods[at].namespace, pods[at].name)):
-        pod, free = pods[index], left[arriving[index].name]
-        asked = {PODS: 1, **pod.requests}
-        if all(amount <= free.get(name, 0) for name, amount in asked.items() if amount):
-            pods[index] = replace(pod, nominated=arriving[index].name)
-            for name, amount in asked.items():
-                free[name] = free.get(name, 0) - amount
+    in_turn = sorted(arriving, key=lambda at: (-pods[at].priority, pods[at].namespace, pods[at].name))
+    fit = with_room(((arriving[index].name, pods[index].requests) for index in in_turn), left)
+    for index, fits in zip(in_turn, fit, strict=True):
+        if fits:
+            pods[index] = replace(pods[index], nominated=arriving[index].name)
     return replace(cluster, pods=tuple(pods))
+
+
+def with_room(waiting: Iterable[tuple[str, Resources]], left: Mapping[str, dict[str, int]]) -> list[bool]:
+    """
+    Of pods that wait, each for one node, whether there is room for what they ask for beside those before them. What nodes have `left` is less by those.
+    """
+    found = []
+    for node, requests in waiting:
+        free, asked = left.get(node, {}), {PODS: 1, **requests}
+        fits = all(amount <= free.get(name, 0) for name, amount in asked.items())
+        for name, amount in asked.items() if fits else ():
+            free[name] -= amount
+        found.append(fits)
+    return found
 
 
 def _left(nodes: dict[str, Node], pods: Sequence[Pod]) -> dict[str, dict[str, int]]:
