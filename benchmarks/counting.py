@@ -53,6 +53,17 @@ spec:
 """
 _SIDECAR = "  profile: {kuberay: {version: 1.5.0, headSidecars: [{name: logs, requests: {cpu: 100m}}]}}\n"
 _REGISTRY = "  overrides:\n  - {{path: /spec/rayClusterSpec/headGroupSpec/template/spec/containers/0/image, value: {name}.example/ray}}\n"
+_AUTOSCALER = """\
+  autoscaler:
+    type: ClusterAutoscaler
+    nodeTypes:
+    - {name: m6i.8xlarge, max: 1, allocatable: {cpu: 31850m, memory: 120Gi, pods: "110"}}
+    - name: g5.12xlarge
+      max: 1
+      allocatable: {cpu: 47810m, memory: 178Gi, pods: "110", nvidia.com/gpu: "4"}
+      labels: {accelerator: a10g}
+      taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+"""
 _SINGLE = f"""\
 {HEADER}kind: OverridePolicy
 metadata: {{{{name: {{name}}}}}}
@@ -62,6 +73,7 @@ spec:
   overrides:
   - {{{{path: /metadata/annotations, op: add, value: {{{{example.com/cluster: {{cluster}}}}}}}}}}
 """
+_REPLICAS = re.compile("[rR]eplicas: ")
 _NAME = re.compile(r"\b(app-|cluster-|team-)(\d+)")
 
 Counts = Counter[str]
@@ -151,11 +163,19 @@ def _paid(files: dict[str, str]) -> dict[str, str]:
     return {**files, "policies/jobs.yaml": files["policies/jobs.yaml"] + "  budgetPerHour: 5\n"}
 
 
+def _growing(files: dict[str, str]) -> dict[str, str]:
+    """Clusters to which an autoscaler may add a machine of each of two types, and every third app has so many workers that it waits all the same."""
+    grown = {path: text + _AUTOSCALER for path, text in files.items() if path.startswith("clusters/")}
+    large = [path for path in files if path.startswith("workloads/")][::3]
+    return {**files, **grown, **{path: _REPLICAS.sub(r"\g<0>9", files[path]) for path in large}}
+
+
 TRAITS: Mapping[str, Callable[[dict[str, str]], dict[str, str]]] = {
     "": dict,
     "clusters unlike": _unlike,
     "clusters closed": _closed,
     "a budget": _paid,
+    "machines to add": _growing,
 }
 """What else may be said of a fleet, and where that stands."""
 

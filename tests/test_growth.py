@@ -22,7 +22,10 @@ from gitplacer.grouping import group_objects
 from gitplacer.kinds.record import RecordMember
 from gitplacer.layout import groupfiles
 from gitplacer.model.decision import Decision
+from gitplacer.model.workload import Gang
 from gitplacer.passes.reconcile import Outcome, Rewritten, reconcile_unless_quiet
+from gitplacer.placement.books import Books
+from gitplacer.placement.pack import Packing, Shortfall
 from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import read_source
@@ -256,6 +259,31 @@ def test_as_many_approvals_as_apps_do_not_take_the_square_of_them(action: str) -
         return {f"approvals/{at}.yaml": _APPROVAL.format(at=at, action=action) for at in range(number)}
 
     assert _standing_bends(then=told) == []
+
+
+def test_who_waits_does_not_ask_each_autoscaler_for_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many apps as clusters, whose autoscalers add machines, but none with what the apps ask for; of one they add too few."""
+    app = _APP.replace("requests: {cpu: 1}", "limits: {example.com/device: 2}")
+    asked = list[str]()
+
+    def counting_fit(books: Books, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
+        if scale_up:
+            asked.append(name)
+        return fit(books, gang, name, scale_up=scale_up)
+
+    fit = Books.fit
+    monkeypatch.setattr(Books, "fit", counting_fit)
+    for number in (4, 8):
+        story = _one_namespace(number, app)
+        for at in range(number):
+            offers = "example.com/device: 1" if at else "example.com/device: 2"
+            types = f"[{{name: t, max: 1, allocatable: {{cpu: 8, memory: 8Gi, pods: 9, {offers}}}}}]"
+            story.source |= cluster(f"c-{at}", autoscaler=f"{{type: ClusterAutoscaler, nodeTypes: {types}}}")
+            story.capacity |= snapshot(f"c-{at}", "n1 1 1Gi 0")
+        asked.clear()
+        placed = [decision.after for decision in story.plan(with_candidates=False).view.plan.decisions]
+        assert sorted(placed) == [*[()] * (number - 1), ("c-0",)]
+        assert len(asked) <= number
 
 
 def _standing_bends(

@@ -8,6 +8,7 @@ limits one machine of it draws, and nobody else needs to know what a limit is ab
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -68,3 +69,7 @@ class MachineType(Struct, frozen=True, kw_only=True):
     spot: bool = False
     demotion: int = 0
     draws: tuple[tuple[str, int], ...] = ()
+
+    def how_many(self, left: Mapping[str, int], most: int) -> int:
+        """How many machines of it may come, if none of another do and so much is left of each limit; no more than `most`."""
+        return min([most, *(left[limit] // amount for limit, amount in self.draws)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import ModuleType
 
 import numpy as np
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Gang, PodSet, Roster
+from gitplacer.placement.additions import Additions
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.marks import NO_BITS
@@ -61,6 +63,9 @@ class Books:
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._columns = columns
         self._survey = Survey(tuple(self._ledgers.values()), columns)
+        self._additions: Additions | None = None
+        self._grown: set[int] = set()
+        """The clusters that were written to since anybody asked what may be added."""
         self._shared: set[str] = set()
         self._crowding: Mask = np.zeros((len(columns), len(self._names)), dtype=np.bool_)
         """By column and number: of which resources much of what was free is promised already, on clusters to which many pods are to come."""
@@ -68,7 +73,7 @@ class Books:
         """Those of which that has to be found out anew."""
         self._promised: dict[str, frozenset[str]] = {}
         """By group, the clusters on which it is promised room."""
-        self._sliceless: dict[str, Mask] = {}
+        self._sliceless: dict[tuple[str, bool], Mask] = {}
         self.written: list[str] = []
         """The clusters whose ledger was written to, one after another, for whoever keeps sums over them."""
         self.doubts = Doubts(self._numbers)
@@ -79,7 +84,8 @@ class Books:
         """Books that can be written to without touching these."""
         twin = copy.copy(self)
         twin._ledgers = dict(self._ledgers)
-        twin._survey = self._survey.copy()
+        twin._survey, twin._grown = self._survey.copy(), set(self._grown)
+        twin._additions = self._additions.copy() if self._additions is not None else None
         twin._promised, twin.written = dict(self._promised), list[str]()
         twin.doubts, twin.pods_coming = self.doubts.copy(), self.pods_coming.copy()
         twin._crowding, twin._busy = self._crowding.copy(), set(self._busy)
@@ -210,21 +216,43 @@ class Books:
         """Which of some clusters, by number, may have room for a gang on machines that are there; the others surely have none."""
         return self._may_host(gang, asked) & self._survey.may_have_room(gang, asked)
 
-    def _may_host(self, gang: Gang, asked: Indexes) -> Mask:
-        """Which of some clusters, by number, have machines for the slices of a gang, if it has any."""
+    def may_grow(self, gang: Gang, asked: Indexes) -> Mask:
+        """Which of some clusters, by number, may have room for a gang with machines that are added; the others surely have none."""
+        open_ = self._grows[asked] & self._may_host(gang, asked, added=True)
+        if open_.any():
+            open_[open_] = self._additions_now().may_have_room(gang, asked[open_], self._survey)
+        return open_
+
+    def _additions_now(self) -> Additions:
+        """What may be added as the ledgers stand. In most passes of most fleets nobody asks."""
+        if self._additions is None:
+            self._additions = Additions(tuple(self._ledgers.values()), self._columns)
+        else:
+            for number in self._grown:
+                self._additions.update(number, self._ledgers[self._names[number]])
+        self._grown.clear()
+        return self._additions
+
+    @cached_property
+    def _grows(self) -> Mask:
+        """By number, which clusters may be given machines."""
+        return np.array([bool(ledger.nodes.types) for ledger in self._ledgers.values()], dtype=np.bool_)
+
+    def _may_host(self, gang: Gang, asked: Indexes, *, added: bool = False) -> Mask:
+        """Which of some clusters, by number, have machines for the slices of a gang, if it has any; with `added` ones, if it is said so."""
         found: Mask = np.ones(len(asked), dtype=np.bool_)
         roster = Roster.of(gang)
         if roster.may_mind:
             for pods in roster:
                 if pods.count and pods.slice_size > 1:
-                    found &= ~self._have_no_slices(pods)[asked]
+                    found &= ~self._have_no_slices(pods, added)[asked]
         return found
 
-    def _have_no_slices(self, pods: PodSet) -> Mask:
+    def _have_no_slices(self, pods: PodSet, added: bool) -> Mask:
         """By number, the clusters without a machine that can be part of a slice of some pods."""
-        key = slice_key(pods, "")  # all that a cluster with a label of its own for slices asks of them beside
+        key = slice_key(pods, ""), added  # all that a cluster with a label of its own for slices asks of them beside
         if key not in self._sliceless:
-            found = [ledger.has_no_slices((pods,)) for ledger in self._ledgers.values()]
+            found = [ledger.has_no_slices((pods,), added=added) for ledger in self._ledgers.values()]
             self._sliceless[key] = np.array(found, dtype=np.bool_)
         return self._sliceless[key]
 
@@ -348,6 +376,7 @@ class Books:
         """A ledger was written to; if only some machines may have changed, it is these."""
         ledger, number = self._ledgers[name], self._numbers[name]
         self._survey.update(number, ledger, machines)
+        self._grown.add(number)
         self.written.append(name)
         self.pods_coming[number] = ledger.coming.pods
         if ledger.coming.pods > MANY:

@@ -194,6 +194,18 @@ class Ledger:
     def _left(self, *, to_placed: bool) -> dict[str, int]:
         return self.nodes.catalogue.left(Counter(self._promised), to_placed=to_placed)
 
+    def left_to_add(self) -> dict[str, int]:
+        """How much is left of each limit on machines that may be added."""
+        return self._left(to_placed=False)
+
+    def free_of_promised(self) -> dict[str, Amounts]:
+        """Of each type that may be added, what is free on machines of it that are promised, in all."""
+        found = {key: np.zeros(len(self.columns), dtype=np.int64) for key in self.nodes.types}
+        for key, row in zip(self._promised, self._free[len(self.nodes.machines) :], strict=True):
+            if key:
+                found[key] += np.maximum(row, 0)
+        return found
+
     def empty_room(self) -> Room:
         """The room there would be without any pod, for telling "not now" from "never"."""
         return Room(self.nodes, self.nodes.allocatable, (), self.nodes.catalogue.left({}, to_placed=True))
@@ -226,9 +238,9 @@ class Ledger:
         """Whether where a gang may be here depends on more than nodes and room."""
         return self._stage.minds(gang, self.coming)
 
-    def has_no_slices(self, gang: Gang) -> bool:
-        """Whether no machine that is there can be part of a slice that a gang asks for."""
-        return self._stage.has_no_slices(gang)
+    def has_no_slices(self, gang: Gang, *, added: bool = False) -> bool:
+        """Whether no machine that is there can be part of a slice that a gang asks for, nor one that is `added`, if that is asked."""
+        return self._stage.has_no_slices(gang, added=added)
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""

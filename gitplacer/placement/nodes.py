@@ -214,6 +214,11 @@ class Nodes:
             {HOSTNAME for _ in shapes} | {key for shape in shapes for key, _ in self._shapes[shape].labels}
         )
 
+    @cached_property
+    def type_label_keys(self) -> frozenset[str]:
+        """The keys of all labels that some node has that can be added."""
+        return frozenset({HOSTNAME for _ in self.types} | {key for t in self.types.values() for key, _ in t.labels})
+
     def obstacle(self, pod: PodShape, shape: int, name: str = "") -> tuple[Reason, str] | None:
         """What keeps a pod off nodes of a shape, apart from room. `name` only where the pod asks for one."""
         key = (pod, shape, name)

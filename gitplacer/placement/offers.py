@@ -7,7 +7,7 @@ where much is promised already, then counts which large blocks of devices stay w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
@@ -115,7 +115,7 @@ class Offers:
         orders, which takes long and mostly fails.
         """
         if scale_up:
-            yield from self._growing(group, line.only(self._scaling[line.numbers]))
+            yield from self._growing(group, line.only(self._open(group.id, line.numbers, self._books.may_grow)))
             return
         for tier in self._tiers(group, line):
             offered: set[str] = set()
@@ -147,7 +147,7 @@ class Offers:
     def _prospects(self, group: Group, policy: PlacementPolicy, line: Line) -> Prospects:
         """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
         same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
-        open_ = None if same is not None else self._may_have_room(group.id, line.numbers)
+        open_ = None if same is not None else self._open(group.id, line.numbers, self._books.may_have_room)
         gang = self._pass.rosters.typical(group.id)
         return self._books.prospects(gang, line.numbers, line.liked, line.against, fortunate, open_=open_)
 
@@ -240,18 +240,16 @@ class Offers:
         self._tries.tight[group.id].setdefault(name, beyond(group))
         return False
 
-    @cached_property
-    def _scaling(self) -> Mask:
-        """By number, which clusters may be given machines."""
-        return np.array([bool(self._books[name].nodes.types) for name in self._books.names], dtype=np.bool_)
-
-    def _may_have_room(self, group_id: str, numbers: Indexes) -> Mask:
-        """Which of some clusters are not ruled out now for a group that is not the same on all of them."""
+    def _open(self, group_id: str, numbers: Indexes, may: Callable[[Gang, Indexes], Mask]) -> Mask:
+        """Which of some clusters are not ruled out now for a group, as its pods are on each of them: `may` tells it of pods that are the same on all."""
+        same = self._pass.rosters.anywhere(group_id)
+        if same is not None:
+            return may(same, numbers)
         names = [self._books.names[number] for number in numbers.tolist()]
         open_: set[int] = set()
         for gang, where in self._pass.gangs_on(group_id, names):
             asked = self._books.numbers(where)
-            open_.update(asked[self._books.may_have_room(gang, asked)].tolist())
+            open_.update(asked[may(gang, asked)].tolist())
         return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
     def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:

@@ -62,7 +62,7 @@ def has_room(room: Room, gang: Gang, *, scale_up: bool) -> bool | None:
 
 def _most(room: Room, key: str, pods: int) -> int:
     """How many machines of a type may come, if none of another do: with several more than will, so that a no stays a no."""
-    return min([pods, *(room.left[limit] // amount for limit, amount in room.nodes.types[key].draws)])
+    return room.nodes.types[key].how_many(room.left, pods)
 
 
 def _forbidden_by_sums(kinds: Sequence[_Kind], free: Sequence[Sequence[int]]) -> bool:

@@ -150,13 +150,14 @@ class Stage:
             return False
         return self._repels or (coming is not None and coming.repels)
 
-    def has_no_slices(self, gang: Gang) -> bool:
-        """Whether some pods have to be hosts of a slice, and no node has the label that says of which it is one."""
+    def has_no_slices(self, gang: Gang, *, added: bool = False) -> bool:
+        """Whether some pods have to be hosts of a slice, and no node, nor one that may be `added`, has the label that says of which it is one."""
         if not Roster.of(gang).may_mind:
             return False
         sliced = (pods for pods in gang if pods.count and pods.slice_size > 1)
         keys = {key for pods in sliced if (key := slice_key(pods, self._slice_topology))}
-        return any(key not in self._room.nodes.label_keys for key in keys)
+        nodes = self._room.nodes
+        return any(key not in nodes.label_keys and not (added and key in nodes.type_label_keys) for key in keys)
 
     def ruled(self, pods: PodSet) -> bool:
         """Whether rules about other pods hold for some."""

@@ -36,7 +36,7 @@ Sizes = np.ndarray[Any, np.dtype[np.int8]]
 
 _FAR = 2**30
 """Places of a block on one cluster that changes are added to and taken from: fewer than 32 bits hold, whatever comes."""
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
 """As many pods as a node is counted for. Sums over all nodes stay far below 2⁶³ whatever the quantities say."""
 _LARGE = 2**52
 """Of amounts below, the whole part of a quotient of floats is the quotient of whole numbers."""
@@ -131,7 +131,7 @@ class Weighed:
 
     def __init__(self, open_: Mask) -> None:
         self.open, clusters = open_.copy(), len(open_)
-        self.spare: Counts = np.full(clusters, _MOST, dtype=np.int64)
+        self.spare: Counts = np.full(clusters, MOST, dtype=np.int64)
         self.broken: Counts = np.zeros(clusters, dtype=np.int64)
         self.hopeless: Mask = np.zeros(clusters, dtype=np.bool_)
         self.more: Floats = np.zeros(clusters)
@@ -181,7 +181,7 @@ class _Kept:
 
     def learn(self, clusters: Indexes, counts: Counts) -> None:
         """What was counted on some clusters. What is too much to be counted further is counted anew each time."""
-        self.counts[clusters] = np.minimum(counts, _MOST)
+        self.counts[clusters] = np.minimum(counts, MOST)
         self.totals[clusters] = self.counts[clusters].sum(axis=1, dtype=np.int64)
         self.known[clusters] = (counts < _FAR).all(axis=1)
 
@@ -264,7 +264,7 @@ class Survey:
         shape as it has pods. The others surely have none.
         """
         counts, compiled = Roster.of(gang).counts, self._patience.compiled
-        need, named = self._need(counts), self.wants(counts).named
+        need, named = self.need(counts), self.wants(counts).named
         open_: Mask = np.ones(len(asked), dtype=np.bool_)
         if compiled is not None:
             compiled.enough(self._totals, asked, need, open_)
@@ -275,13 +275,13 @@ class Survey:
             if by_name or not count:
                 continue
             if compiled is not None:
-                compiled.rule_out(asked, self._kept(shape, asked, open_).totals, min(count, _MOST), open_)
+                compiled.rule_out(asked, self._kept(shape, asked, open_).totals, min(count, MOST), open_)
             else:
                 left = np.flatnonzero(open_)
-                open_[left] = self.places(shape, asked[left]) >= min(count, _MOST)
+                open_[left] = self.places(shape, asked[left]) >= min(count, MOST)
         return open_
 
-    def _need(self, counts: Mapping[PodShape, int]) -> Floats:
+    def need(self, counts: Mapping[PodShape, int]) -> Floats:
         """How much so many pods ask for in all. In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look."""
         need: Floats = np.array([float(count) for count in counts.values()]) @ self.wants(counts).rows
         need *= 1 - 1e-9
@@ -301,7 +301,7 @@ class Survey:
         for (shape, count), breaking in zip(counts.items(), wants.breaking, strict=True):
             if breaking:  # smallest blocks first
                 up_to = np.cumsum(self.beside_blocks(shape, asked), axis=1)
-                broken += np.diff(np.minimum(up_to, min(count, _MOST)), axis=1, prepend=0) @ BLOCKS
+                broken += np.diff(np.minimum(up_to, min(count, MOST)), axis=1, prepend=0) @ BLOCKS
         free = np.zeros(len(asked))
         for column in wants.devices.tolist():
             free += self._totals[asked, column]
@@ -342,7 +342,7 @@ class Survey:
         """
         counts, found = Roster.of(gang).counts, Weighed(open_)
         if not anyway:
-            compiled.enough(self._totals, asked, self._need(counts), found.open)
+            compiled.enough(self._totals, asked, self.need(counts), found.open)
         wants = self.wants(counts)
         for (shape, count), breaking, named in zip(counts.items(), wants.breaking, wants.named, strict=True):
             totals, blocked = _NO_PLACES
@@ -350,7 +350,7 @@ class Survey:
                 kept = self._kept(shape, asked, found.open)
                 totals, blocked = kept.totals, kept.counts
             compiled.weigh(
-                asked, totals, blocked, min(count, _MOST), bool(count) and not named, anyway, breaking, BLOCKS, *against(shape, count),
+                asked, totals, blocked, min(count, MOST), bool(count) and not named, anyway, breaking, BLOCKS, *against(shape, count),
                 min(count, _FAR_MORE), found.open, found.spare, found.broken, found.hopeless, found.more,
             )  # fmt: skip
         return found
@@ -374,10 +374,10 @@ class Survey:
 
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
         """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
-        left: Counts = np.full(len(asked), _MOST, dtype=np.int64)
+        left: Counts = np.full(len(asked), MOST, dtype=np.int64)
         for shape, count in Roster.of(gang).counts.items():
             if count and not asks_for_a_name(shape):
-                np.minimum(left, self.places(shape, asked) - min(count, _MOST), out=left)
+                np.minimum(left, self.places(shape, asked) - min(count, MOST), out=left)
         return left
 
     def places(self, shape: PodShape, asked: Indexes) -> Counts:
@@ -402,7 +402,7 @@ class Survey:
             open_ = np.ones(len(asked), dtype=np.bool_)
         if compiled is not None:
             new = compiled.renew(
-                *changes, self._class_of, *kept.looks, _MOST, _FAR, kept.known, kept.counts, kept.totals, asked, open_
+                *changes, self._class_of, *kept.looks, MOST, _FAR, kept.known, kept.counts, kept.totals, asked, open_
             )  # fmt: skip
         else:
             if len(changes.rows):
@@ -432,7 +432,7 @@ class Survey:
         if compiled is not None:
             found = np.zeros((len(clusters), len(BLOCKS)), dtype=np.int64)
             compiled.counted(
-                clusters, self._starts, self._free, self._class_of, admits, request, self._block_of(blocking), _MOST, exact, found
+                clusters, self._starts, self._free, self._class_of, admits, request, self._block_of(blocking), MOST, exact, found
             )  # fmt: skip
             return found
         rows, cluster_of = self._rows(clusters)
@@ -500,7 +500,7 @@ def _fits(free: Amounts, request: Counts) -> Counts:
     """How many pods that ask so much each node has room for, of which so much is free, by resource: 0 where it is overcommitted."""
     asked = np.flatnonzero(request)
     fits: Counts = (free[asked] // request[asked, None]).min(axis=0)
-    return np.clip(fits, 0, _MOST, out=fits)
+    return np.clip(fits, 0, MOST, out=fits)
 
 
 def _blocks(free: Amounts, blocking: Mask) -> Indexes:

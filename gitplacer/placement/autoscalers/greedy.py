@@ -56,10 +56,7 @@ class Opened:
         return np.array(rows, dtype=np.int64).reshape(-1, len(self._nodes.columns))
 
     def _may_open(self, key: str, most: int) -> int:
-        most = min(most, MOST_OPENED - len(self.types))
-        return min(
-            [most, *(self.left[limit] // amount for limit, amount in self._nodes.types[key].draws)], default=most
-        )
+        return self._nodes.types[key].how_many(self.left, min(most, MOST_OPENED - len(self.types)))
 
     def _put(self, placed: list[tuple[int, int]], index: int, row: Amounts, count: int) -> int:
         if count:
