@@ -51,6 +51,18 @@ def test_what_is_there_is_not_fetched_again(served: Committed) -> None:
     assert all(path.stat().st_ino == inodes[path] for path in before if "objects" in path.parts)
 
 
+def test_a_shallow_clone_that_is_served_is_named(served: Committed, tmp_path: Path) -> None:
+    """Git fetches nothing of it and ends well."""
+    served.commit("second")
+    git("clone", "-q", "--bare", "--depth=1", served.bare.as_uri(), "shallow.git", cwd=tmp_path)
+    address = Address.parse(str(tmp_path / "shallow.git"), base_dir=tmp_path)
+    mirror = mirror_module.Mirror(address, tmp_path / "cache")
+    for _ in range(2):
+        with pytest.raises(Unreachable, match="it is a shallow clone") as refused:
+            mirror.fetch(refs_of(address))
+        assert "--unshallow" in refused.value.hint
+
+
 def lock(path: str) -> Callable[[Committed], None]:
     return lambda served: (served.mirror.path / path).write_text("")
 

@@ -106,6 +106,10 @@ class Mirror:
                 self._sweep()
                 self._fetch(refs, lock)
             kept = self._kept()
+            if any(_kept_as(name) not in kept for name in refs):  # git passes by what has no beginning, and ends well
+                hint = "bring the rest there (git fetch --unshallow), or name the repository that it was cloned from"
+                message = f"{self.address.redacted} does not bring what it names: it is a shallow clone"
+                raise NotBrought(message, hint=hint)
             return {name: kept[_kept_as(name)] for name in refs}
 
     def renew(self, refs: Mapping[str, str]) -> dict[str, str]:
