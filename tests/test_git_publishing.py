@@ -329,8 +329,12 @@ def test_an_odd_branch_is_refused(bare: Path, branch: str) -> None:
 
 def test_a_branch_in_the_way_of_a_branch_is_no_race(bare: Path) -> None:
     published(bare, step("first", {"a": b"1"}))
-    with opened(bare, "main/sub") as deployment, pytest.raises(PushRefused):
+    with (
+        opened(bare, "main/sub") as deployment,
+        pytest.raises(PushRefused, match="main is in the way of main/sub") as refused,
+    ):
         deployment.publish([step("ours", {"a": b"1"})])
+    assert "rename or delete the branch main" in refused.value.hint
 
 
 def test_nothing_is_left_behind(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

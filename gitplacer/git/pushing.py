@@ -32,6 +32,7 @@ _DECLINED = re.compile(r"^!\t.*hook declined\)$", re.MULTILINE)
 _NOT_STORED = re.compile(r"^!\t.*\(unpacker error\)$", re.MULTILINE)
 """What was sent did not come to rest there: no permission, no room, or more than its git takes. No hook was asked."""
 _NO_RACE = re.compile(r"exists; cannot create|Permission denied|Read-only file system|No space left")
+_IN_THE_WAY = re.compile(r"'refs/heads/([^'\n]+)' exists; cannot create 'refs/heads/([^'\n]+)'")
 _FORBIDDEN = re.compile(
     r"error: 40[13]|denied|not allowed|forbidden|read-only|unable to create|not permitted|dubious ownership", re.I
 )
@@ -109,6 +110,10 @@ def _refused(address: Address, failure: CommandFailed, where: str, said: str) ->
     if _NOT_STORED.search(failure.stdout):
         hint = "see who may write there, how much room is left, and what its git takes (receive.*)"
         return PushRefused(f"{where}: what was pushed could not be stored there: {reason_of(failure)}", hint=hint)
+    in_the_way = _IN_THE_WAY.search(said)
+    if in_the_way is not None:
+        hint = f"git cannot keep both of them: rename or delete the branch {in_the_way[1]}"
+        return PushRefused(f"{where}: {in_the_way[1]} is in the way of {in_the_way[2]}", hint=hint)
     if re.search(r"^!\t", failure.stdout, re.MULTILINE):
         hint = "its hooks or branch protection decide this: let this user push there, or choose another branch"
         return PushRefused(f"{where} refused the push: {reason_of(failure)}", hint=hint)
