@@ -465,6 +465,18 @@ def test_a_repository_that_git_cannot_open_says_why(work: Path, tmp_path: Path, 
                 repository.resolve("main")
 
 
+def test_what_a_newer_git_made_is_told_with_its_name(work: Path, tmp_path: Path) -> None:
+    git("config", "core.repositoryFormatVersion", "1", cwd=work)
+    config = work / ".git" / "config"
+    config.write_text(config.read_text() + "[extensions]\n\tlater = true\n\tmuchLater = true\n")
+    with (
+        opened(work, tmp_path) as repository,
+        pytest.raises(GitError, match=r"extensions found: later, muchlater$") as refused,
+    ):
+        repository.resolve("main")
+    assert "a newer git" in refused.value.hint
+
+
 # ── work trees ──
 
 

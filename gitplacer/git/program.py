@@ -101,13 +101,17 @@ class GitError(Exception):
         return self.message
 
 
+_NEWER = re.compile(r"unknown repository extensions? found|[Ee]xpected git repo version|unknown ref storage format")
+
+
 class CommandFailed(GitError):
     """One git command ended with an error; what it printed is kept for whoever knows what was tried."""
 
     def __init__(self, command: str, stdout: bytes, stderr: bytes) -> None:
         self.stdout = stdout.decode("utf-8", "replace")
         self.stderr = stderr.decode("utf-8", "replace")
-        super().__init__(f"git {command} failed: {cause(self.stderr)}")
+        hint = "a newer git made it: install that one here" if _NEWER.search(self.stderr) else ""
+        super().__init__(f"git {command} failed: {cause(self.stderr)}", hint=hint)
 
 
 class TooMuch(GitError):
@@ -408,7 +412,10 @@ def one_line(text: str, limit: int = 500) -> str:
 
 def cause(stderr: str) -> str:
     """The line in git's error output that says why, rather than what followed from it."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line)]
+    whole = re.sub(
+        r":\n((?:\t.*\n?)+)", lambda found: f": {', '.join(found[1].split())}\n", stderr
+    )  # a list below its sentence
+    lines = [line.strip() for line in whole.splitlines() if line.strip() and not _NOISE.match(line)]
     if "Host key verification failed." in lines:
         return "Host key verification failed"  # after a page of warnings
     for begins, prefix in (("error: RPC failed; ", "error: "), ("fatal: ", "fatal: "), ("error: ", "error: ")):
