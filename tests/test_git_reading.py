@@ -191,6 +191,27 @@ def test_what_a_partial_clone_lacks_is_not_fetched_behind_our_back(work: Path, t
         assert "partial clone" in refused.value.hint
 
 
+@pytest.mark.parametrize("named", [None, "HEAD", "main", "refs/heads/main", "the id"])
+def test_a_branch_whose_commit_is_lost_is_not_called_empty(work: Path, tmp_path: Path, named: str | None) -> None:
+    """As after a crash, or where the repository is gone from which a clone borrows: there are commits, and they cannot be read."""
+    lost = commit(work, "second")
+    (work / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    with opened(work, tmp_path) as repository:
+        with pytest.raises(MissingObject, match=f"lacks the commit {lost}, which .* names") as refused:
+            repository.resolve(lost if named == "the id" else named)
+        assert "git fsck" in refused.value.hint
+        with pytest.raises(NoSuchRevision):
+            repository.resolve("another")
+
+
+def test_a_history_with_a_hole_is_damaged(work: Path, tmp_path: Path) -> None:
+    first = git("rev-parse", "HEAD", cwd=work)
+    commit(work, "second")
+    (work / ".git" / "objects" / first[:2] / first[2:]).unlink()
+    with opened(work, tmp_path) as repository, pytest.raises(MissingObject, match="rev-list"):
+        list(repository.log("HEAD", 9))
+
+
 def test_a_folder_without_git_and_sha256_are_refused(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     with pytest.raises(GitError) as refused:

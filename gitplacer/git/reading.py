@@ -24,7 +24,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.listings import Listings, alike, with_changes
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
-from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch
+from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch, Vanished
 from gitplacer.problems import meant
 from gitplacer.tree import SUBMODULE, Entry, LateTree, Tree
 
@@ -164,7 +164,12 @@ class Repository:
         yield from self._log(tip, f"--max-count={limit}", "--topo-order")
 
     def _log(self, tip: str, *how: str) -> Iterator[Commit]:
-        listing = self.git.run("rev-list", *how, "--end-of-options", self.resolve(tip), "--").decode()
+        try:
+            listing = self.git.run("rev-list", *how, "--end-of-options", self.resolve(tip), "--").decode()
+        except Vanished:
+            raise
+        except CommandFailed as error:
+            raise MissingObject(f"{self.address.redacted}: {error}") from None
         for found in self.objects.look_up_all(listing.split()):
             if found is None:
                 raise MissingObject(f"{self.git.git_dir} lacks a commit that its history names")
@@ -176,6 +181,16 @@ class Repository:
             return int(self.git.run("rev-list", "--count", "--end-of-options", base, f"^{head}", "--").decode())
         except GitError:
             return None
+
+    def is_behind(self, old: str, new: str) -> bool:
+        """Whether the commit `new` has `old` in its history, by their ids; False where this repository has not both."""
+        if None in self.objects.look_up_all((f"{old}^{{commit}}", f"{new}^{{commit}}")):
+            return False
+        try:
+            self.git.run("merge-base", "--is-ancestor", old, new)
+        except CommandFailed:
+            return False
+        return True
 
     def tree_id(self, commit: str, folder: str = "") -> str:
         """The id of the tree of a folder at a commit. Raises GitError (NoSuchFolder)."""
@@ -253,12 +268,26 @@ class Repository:
         found = self.objects.look_up(f"{name}{back}^{{commit}}") if _HEX.fullmatch(name) else None
         if found is None and self._mirror and None in self.objects.look_up_all(self.refs.values()):
             raise MissingObject(f"the mirror of {self.address.redacted} is damaged")
+        if found is None and not self._is_mirrored and not back:
+            self._refuse_lost(name)
         return found
+
+    def _refuse_lost(self, name: str) -> None:
+        """Raise MissingObject where a name has a commit, or a ref names it as its commit, and that is not there."""
+        listing = self.git.run("for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "surrogateescape")
+        named = {ref: oid for oid, _, ref in (line.partition(" ") for line in listing.splitlines())}
+        head = (
+            self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD", check=False).decode().strip()
+        )
+        for full in (*full_names(name), *(ref for ref, oid in named.items() if oid == name)):
+            oid = head if full == "HEAD" else named.get(full, "")
+            if oid and self.objects.look_up(oid) is None:
+                raise MissingObject(f"{self.address.redacted} lacks the commit {oid}, which {full} names")
 
     def _no_such(self, rev: str | None, name: str) -> NoSuchRevision:
         where = self.address.redacted
         if name == "HEAD" and (rev is None or rev == "HEAD"):
-            hint = "commit something, or name a branch"
+            hint = "commit something, or let its HEAD name a branch that has commits"
             return NoSuchRevision(f"{where} has no commit on its default branch", hint=hint)
         hint = meant(name, self._names()) or "give a branch, a tag or a commit id"
         if self.is_shallow:
@@ -278,7 +307,7 @@ class Repository:
     def _tree_object(self, commit: str, folder: str) -> Object | None:
         top = self.objects.look_up(f"{commit}^{{tree}}") if _HEX.fullmatch(commit) else None
         if top is None:
-            raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}")
+            raise MissingObject(f"{self.git.git_dir} lacks the commit {commit}, or its tree")
         return self.objects.look_up(f"{top.oid}:{folder.strip('/')}") if folder.strip("/") else top
 
     def _listed(self, tree: str) -> Tree:
