@@ -224,7 +224,7 @@ CLASSES: Mapping[int, Class] = {
     ),
     11: Class(
         title="A deployment repo that is the source, by whatever spelling of its address",
-        does="Refused before anything is read.",
+        does="Refused before anything is read; one that is known by its commits, before anything is written.",
         tests=("test_hostile_addresses::test_a_pass_does_not_write_the_folders_that_it_reads",),
         generated=(
             "test_hostile_addresses::test_no_spelling_of_its_address_hides_that_the_source_would_be_written_to",

@@ -303,6 +303,38 @@ def test_a_deployment_repo_that_is_the_source_is_refused(fleet: Fleet) -> None:
         fleet.reconcile()
 
 
+@pytest.mark.parametrize("ahead", ["nobody", "the source", "the deployment repo"])
+def test_a_clone_of_the_source_is_no_deployment_repo(fleet: Fleet, tmp_path: Path, ahead: str) -> None:
+    """As where the source is read from a clone, and its own address is given for the deployment repo's."""
+    git("clone", "-q", "--bare", str(fleet.source), "origin.git", cwd=tmp_path)
+    origin = tmp_path / "origin.git"
+    if ahead == "the source":
+        fleet.commit({"workloads/prod/api.yaml": START["workloads/prod/api.yaml"] + "# edited\n"})
+    elif ahead == "the deployment repo":
+        git(
+            "update-ref",
+            "refs/heads/main",
+            git("commit-tree", "main^{tree}", "-p", "main", "-m", "x", cwd=origin),
+            cwd=origin,
+        )
+    tip = git("rev-parse", "main", cwd=origin)
+    fleet.deployment = str(origin)
+    with pytest.raises(UsageError, match=r"branch main of .*origin.git is the source, and clusters/"):
+        fleet.reconcile()
+    assert git("rev-parse", "main", cwd=origin) == tip
+
+
+def test_a_deployment_repo_that_began_as_a_clone_of_the_source_is_none_once_it_holds_no_fleet(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    git("clone", "-q", "--bare", str(fleet.source), "cleared.git", cwd=tmp_path)
+    cleared = tmp_path / "cleared.git"
+    empty = git("mktree", cwd=cleared)
+    git("update-ref", "refs/heads/main", git("commit-tree", empty, "-p", "main", "-m", "x", cwd=cleared), cwd=cleared)
+    fleet.deployment = str(cleared)
+    assert fleet.reconcile().tip is not None
+
+
 def test_without_a_deployment_repo_nothing_is_guessed(fleet: Fleet) -> None:
     fleet.deployment = ""
     with pytest.raises(UsageError, match="nobody said where the deployment repo is"):

@@ -269,12 +269,14 @@ def _refuse_loop(settings: Settings, spec: FleetSpec, deployment: Address) -> No
         )
 
 
-def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) -> None:
+def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment, memo: Memo) -> None:
     """
-    The same where source and deployment have one branch, and one of them lies in the other. Two branches are one if the source was read at
-    the tip that would be pushed onto: names alone do not tell, for the source has none where its default branch is read.
+    The same where source and deployment have one branch, and one of them lies in the other, whatever their addresses are: a clone has
+    another than what it was cloned from. Two branches are one if the source was read at the tip that would be pushed onto, or if one of these
+    commits is behind the other and the branch still holds a Fleet: names alone do not tell, for the source has none where its default branch
+    is read.
     """
-    if settings.source.normalised != deployment.address.normalised or source.tips.get("source") != deployment.tip:
+    if not _is_one_branch(settings, source, deployment, memo):
         return
     written = (source.spec.deployment.root, RECORDS, BETWEEN, CLUSTER_STATES, GUARDS)
     within = [folder for folder in written if _overlap(folder, settings.folder)]
@@ -284,6 +286,19 @@ def _refuse_feeding(settings: Settings, source: Opened, deployment: Deployment) 
             f"overlaps with {settings.folder or 'its top'}, which is read",
             "write to another repo, or to a branch of its own: spec.deployment.branch of the Fleet",
         )
+
+
+def _is_one_branch(settings: Settings, source: Opened, deployment: Deployment, memo: Memo) -> bool:
+    read, tip = source.tips.get("source"), deployment.tip
+    if read is None or tip is None or read == tip:
+        return read is not None and read == tip
+    repositories = [found for found in (source.repository, deployment.repository) if found is not None]
+    # Two repositories of their own have no commit in common, and that is known at once.
+    if not any(
+        repository.is_behind(one, other) for repository in repositories for one, other in ((read, tip), (tip, read))
+    ):
+        return False
+    return readable_fleet(deployment.tree.under(settings.folder), memo) is not None
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -343,7 +358,7 @@ def at_work(settings: Settings, memo: Memo, progress: Progress) -> Iterator[Work
         source = stack.enter_context(opened_source(settings, memo, work_tree=False, counting=counting))
         deployment = deployments.of(source.spec)
         assert deployment is not None
-        _refuse_feeding(settings, source, deployment)
+        _refuse_feeding(settings, source, deployment, memo)
         progress("planning")
         yield Work(source, deployment, inputs_of(settings, source, deployment))
 
