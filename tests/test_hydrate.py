@@ -447,6 +447,22 @@ MORE_WORKERS = override(
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "code"), [("hello\n", "NotAMapping"), ("a: [\n", "InvalidYAML"), ("- a\n", "NotAMapping")]
+)
+def test_what_cannot_be_read_beside_policies_is_told_also_where_it_does_not_say_that_it_is_ours(
+    text: str, code: str
+) -> None:
+    story = Story.of(*BOTH, ANYWHERE, policy("mine", "select: {names: [api]}"), rayservice("prod", "api"), capacity=TWO)
+    story.source |= {
+        "mkdocs.yml": text,
+        "docs/broken.yaml": text,
+        "policies/mine.yaml": text,
+        "policies/x/chart.yaml": text,
+    }
+    assert {(p.location.file, p.code) for p in story.run().problems} == {("policies/mine.yaml", code)}
+
+
 def test_what_must_fit_on_a_cluster_is_the_gang_after_its_overrides() -> None:
     story = Story.of(*BOTH, ANYWHERE, MORE_WORKERS, rayservice("prod", "api"), capacity=TWO)
     done = story.run()

@@ -8,7 +8,7 @@ neither workloads, platform nor ours are none of our business. A broken file hol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -202,9 +202,10 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     torn |= land.trusted_bytes(twins)
     over = beyond(_shares(reading, tree, land, tenancy))
     found = [*about_paths(tree, land, twins), *_about_large_files(tree, read.paths, land, memo), *share_problems(over)]
-    found += _worth_telling([*reading.problems, *about_odd(read.odd)], land, torn)
+    beside = {document.file.rpartition("/")[0] for document in outside}
+    found += _worth_telling([*reading.problems, *about_odd(read.odd)], land, torn, beside)
     outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
-    for problem in _links_beside(tree, land, outside):
+    for problem in _links_beside(tree, land, beside):
         torn[problem.location.file] = OWN_API_GROUP.encode()  # it may have been one of them
         found.append(problem)
     unused = {*twins, *(path for paths in over.values() for path in paths)}
@@ -240,9 +241,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     )
 
 
-def _links_beside(tree: Tree, land: Territory, outside: Iterable[Document]) -> Iterator[Problem]:
-    """What is no file among clusters and policies: what a link leads to is not read."""
-    beside = {document.file.rpartition("/")[0] for document in outside}
+def _links_beside(tree: Tree, land: Territory, beside: Collection[str]) -> Iterator[Problem]:
+    """What is no file among clusters and policies: what a link leads to is not read. `beside` are their folders."""
     for path in sorted(path for path, entry in tree.entries.items() if not entry.is_text):
         if path.endswith(READ_ENDINGS) and not land.unit(path) and path.rpartition("/")[0] in beside:
             yield Problem(Location(path), "NotAFile", *instead_of_a_file(tree.entries[path]))
@@ -256,16 +256,20 @@ def _shares(reading: Reading, tree: Tree, land: Territory, tenancy: Tenancy) -> 
             yield path, owner.name if owner else "", Share(1, len(items), tree.entries[path].size)
 
 
-def _worth_telling(problems: Iterable[Problem], land: Territory, torn: Mapping[str, bytes]) -> Iterator[Problem]:
+def _worth_telling(
+    problems: Iterable[Problem], land: Territory, torn: Mapping[str, bytes], beside: Collection[str]
+) -> Iterator[Problem]:
     """
-    Problems of files that are ours: other YAML in the repo may be as it likes. So may what is input of Kustomize or Helm, of which its
-    directory is told.
+    Problems of files that are ours, or lie `beside` what is ours in a folder: other YAML in the repo may be as it likes, and so may all at the
+    top. So may what is input of Kustomize or Helm, of which its directory is told.
     """
     for problem in problems:
         path = problem.location.file
         if path.startswith(land.capacity):
             continue
-        if (land.unit(path) and not land.unrendered(path)) or (path in torn and torn_kinds(torn[path])):
+        folder = path.rpartition("/")[0]
+        among_ours = land.unit(path) or (folder and folder in beside and path in torn)
+        if (among_ours and not land.unrendered(path)) or (path in torn and torn_kinds(torn[path])):
             yield problem
 
 
