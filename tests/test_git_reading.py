@@ -224,6 +224,17 @@ def test_a_folder_without_git_and_sha256_are_refused(tmp_path: Path) -> None:
     assert refused.value.kind == "UnsupportedObjectFormat"
 
 
+def test_a_work_tree_whose_repository_is_gone_says_where_it_was(work: Path, tmp_path: Path) -> None:
+    """Also inside of another repository, which it does not belong to."""
+    git("init", "-q", "-b", "main", cwd=tmp_path)
+    git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"), cwd=work)
+    work.rename(tmp_path / "moved")
+    with pytest.raises(GitError, match=rf"there is none at {work}/\.git/worktrees/linked") as refused:
+        opened(tmp_path / "linked", tmp_path)
+    assert (refused.value.kind, "worktree repair" in refused.value.hint) == ("NotARepository", True)
+    assert "plain.yaml" in read_work_tree(tmp_path / "linked")
+
+
 def test_a_commit_is_read_with_its_trailers(work: Path, tmp_path: Path) -> None:
     message = (
         "Move a\ngroup\n\nBecause: not a trailer here.\n\n"

@@ -175,6 +175,8 @@ def _of_path(path: Path, text: str) -> Address:
         if git_dir:
             folder = path.relative_to(root).as_posix()
             return Address(str(_shared(git_dir)), "file", git_dir, root, "" if folder == "." else folder, path)
+        if (root / ".git").is_file():  # of a repository that is not here: git looks no further either
+            break
     return Address(str(path), "file", path=path)
 
 
@@ -193,6 +195,17 @@ def _git_dir_of(root: Path) -> Path | None:
         return dot_git.resolve() if _is_git_dir(dot_git) else None
     except (OSError, ValueError):
         return None
+
+
+def led_nowhere(path: Path) -> Path | None:
+    """Where the file `.git` of a work tree that a path is in leads to, if there is no repository there."""
+    named = next((root / ".git" for root in (path, *path.parents) if (root / ".git").exists()), None)
+    if named is None or not named.is_file() or _git_dir_of(named.parent) is not None:
+        return None
+    try:
+        return (named.parent / named.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
+    except (OSError, ValueError):
+        return named
 
 
 def _shared(git_dir: Path) -> Path:

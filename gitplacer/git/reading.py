@@ -20,7 +20,7 @@ from typing import Self, TypeVar
 
 from msgspec import Struct
 
-from gitplacer.git.address import Address
+from gitplacer.git.address import Address, led_nowhere
 from gitplacer.git.listings import Listings, alike, with_changes
 from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
@@ -107,7 +107,7 @@ class Repository:
         if address.git_dir:
             return cls(address, Git(address.git_dir), {})
         if address.is_local:
-            raise GitError(f"{address.redacted} is not in a git repository", "NotARepository", "run git init there")
+            raise not_a_repository(address)
         offered = refs_of(address)
         wanted = {name: oid for name, oid in offered.items() if name == "HEAD"}
         for rev in (fetch,) if isinstance(fetch, str) else fetch or ():
@@ -393,6 +393,16 @@ class Repository:
                 return read()
             finally:
                 self._mirror = mirror
+
+
+def not_a_repository(address: Address) -> GitError:
+    """What to tell of a local folder that is in no repository, or in one that is not here."""
+    lost = led_nowhere(address.path) if address.path is not None else None
+    if lost is None:
+        return GitError(f"{address.redacted} is not in a git repository", "NotARepository", "run git init there")
+    message = f"{address.redacted} belongs to a git repository that is not here: there is none at {lost}"
+    hint = "put it back, or name another clone; of a work tree that was moved, git worktree repair mends it"
+    return GitError(message, "NotARepository", hint)
 
 
 def refuse_forged(listing: bytes, where: str) -> None:
