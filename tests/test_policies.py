@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.policies.selecting import Selecting
+from gitplacer.problems import Severity
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 ROOM = {**snapshot("a", "n1 64 256Gi 8"), **snapshot("b", "n1 64 256Gi 8")}
@@ -138,6 +139,18 @@ def test_the_highest_precedence_governs_and_equal_is_an_error() -> None:
     assert [p.message for p in done.problems] == [
         "policies high and low both govern RayService x/api with precedence 5"
     ]
+
+
+def test_an_annotation_that_asks_for_no_cluster_of_the_fleet_is_told_with_the_near_one() -> None:
+    story = Story.of(*BOTH, cluster("london"), policy("p", "select: {}"), rayservice("x", "api"), capacity=ROOM)
+    path = "workloads/x/api.yaml"
+    story.source[path] = story.source[path].replace("labels: {}", "annotations: {gitplacer.dev/cluster: lodnon}")
+    (problem,) = story.plan().problems
+    assert (problem.code, problem.severity, problem.location.file) == ("WishedClusterMissing", Severity.WARNING, path)
+    assert ("lodnon" in problem.message, problem.hint) == (True, 'did you mean "london"?')
+    assert outcome(story.run()) == {"x/api": "Wait  NoEligibleCluster"}
+    story.source |= cluster("lodnon")
+    assert not story.plan().problems
 
 
 def test_an_annotation_chooses_among_the_policies_that_match_and_among_the_clusters_they_allow() -> None:

@@ -174,6 +174,7 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "WeightedClusterMissing": (
         policy(f"{SELECT}  placement:\n    type: Divide\n    weights: {{static-clutser: 70, my-cluster: 30}}\n"),
     ),
+    "WishedClusterMissing": (workload(POD.format("main", "  annotations: {gitplacer.dev/cluster: my-clutser}\n", "")),),
     "CustomTag": (settings("data:\n  level: !secret level\n"),),
     "DuplicateGroupName": (
         workload(RAYCLUSTER + WORKER.format("gpu", 1, 1, 1) + WORKER.format("gpu", 2, 2, 2), "two"),

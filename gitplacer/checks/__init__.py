@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from gitplacer.checks import copies, dispatching, namesakes, references, reserve, sealed, served, spanning, volumes
+from gitplacer.checks import (
+    copies,
+    dispatching,
+    namesakes,
+    references,
+    reserve,
+    sealed,
+    served,
+    spanning,
+    volumes,
+    wished,
+)
 from gitplacer.grouping import Group
 from gitplacer.known import Known, Told
 from gitplacer.problems import Problem, Severity
@@ -30,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     served.check,
     spanning.check,
     volumes.check,
+    wished.check,
 )
 
 

@@ -102,6 +102,13 @@ CODES: Mapping[str, Code] = {
         "Correct the name, add the Cluster, or remove the weight.",
         severity=Severity.WARNING,
     ),
+    "WishedClusterMissing": Code(
+        "An annotation asks for a cluster that the fleet does not have",
+        "`gitplacer.dev/cluster` names the one cluster that its group may be on, so the group waits for one of that name, or is held where it is. "
+        "The name may be misspelt.",
+        "Correct the name, add the Cluster, or remove the annotation.",
+        severity=Severity.WARNING,
+    ),
     "ScoresMissing": Code(
         "A policy weighs scores that there are not",
         "There is no ClusterScores of that name, so every cluster counts as 0. The name may be misspelt.",
