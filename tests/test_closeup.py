@@ -179,6 +179,18 @@ def test_a_group_without_a_policy_names_those_that_nearly_match() -> None:
     assert "labelSelector asks for team=x; it has no such label" in text
 
 
+def test_a_group_that_no_policy_governs_any_more_is_not_shown_under_the_one_it_had() -> None:
+    story = Story.of(cluster("a"), LABS, policy("labs", "select: {namespaces: [lab-1]}"))
+    story.run()
+    story.source |= policy("labs", "select: {namespaces: [lab-one]}")
+    done = story.plan()
+    found = governance(done.view.decision("lab-1/train"), done.view)
+    assert (found.policy, found.was, [n.policy.name for n in found.nearly]) == (None, "labs", ["labs"])
+    text = explain_group(done.view, "lab-1/train")
+    assert "none; it was placed under labs (policies/labs.yaml:1)" in text
+    assert "labs (policies/labs.yaml:1): namespaces asks for lab-one; it has lab-1" in text
+
+
 @given(
     kinds=st.none() | st.just(("Ray*",)) | st.just(("Job",)), names=st.none() | st.just(("train",)) | st.just(("x*", "y")),
     namespaces=st.none() | st.just(("lab-1",)) | st.just(("prod",)), paths=st.none() | st.just(("workloads/**",)) | st.just(("other/*",)),

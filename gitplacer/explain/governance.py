@@ -33,23 +33,28 @@ class Nearly(Struct, frozen=True):
 
 
 class Governance(Struct, frozen=True):
-    """`policy` is None where none governs, or it cannot be read. `others` match too, the highest precedence first."""
+    """
+    `policy` is None where none governs, or it cannot be read. `others` match too, the highest precedence first. `was` is the policy under which
+    it was placed, where none governs any more.
+    """
 
     policy: PlacementPolicy | None
     is_chosen: bool
     others: tuple[tuple[PlacementPolicy, Lost], ...] = ()
     nearly: tuple[Nearly, ...] = ()
+    was: str = ""
 
 
 def governance(decision: Decision, view: PlanView) -> Governance:
     """What there is to say of policies and a group."""
     policy, group, source = view.policy(decision), view.group(decision), view.snapshot.source
     deciding = (group.sized or group.members) if group is not None else ()
-    if policy is None:
-        if decision.policy or group is None:
+    ungoverned = group is not None and any(problem.code == "NoPolicy" for problem in group.problems)
+    if policy is None or ungoverned:
+        if group is None or (decision.policy and not ungoverned):
             return Governance(None, False)
         ranked = sorted((_nearest(other, deciding, view) for other in source.own.policies), key=_distance)
-        return Governance(None, False, (), tuple(ranked[:NEARLY]))
+        return Governance(None, False, (), tuple(ranked[:NEARLY]), decision.policy)
     chosen = any(m.annotations.get(POLICY_ANNOTATION) == policy.name for m in (group.members if group else ()))
     others = []
     for other in sorted(source.own.policies, key=lambda p: (-p.spec.precedence, p.name)):

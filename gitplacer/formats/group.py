@@ -133,7 +133,8 @@ def _governed(decision: Decision, view: PlanView) -> list[tuple[str, str]]:
     found = governance(decision, view)
     if found.policy is None:
         where = place(view, "PlacementPolicy", decision.policy)
-        rows = [("Policy", with_place(printable(decision.policy), where) or "none")]
+        named = with_place(printable(decision.policy), where)
+        rows = [("Policy", f"none; it was placed under {named}" if found.was else named or "none")]
         return rows + [("Nearly matches", _nearly_text(nearly, view)) for nearly in found.nearly]
     chosen = f", chosen by {POLICY_ANNOTATION}" if found.is_chosen else ""
     rows = [("Policy", _policy_text(found.policy, view) + chosen)]
