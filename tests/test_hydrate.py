@@ -16,7 +16,7 @@ from gitplacer.hydrate import hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Rejected
 from gitplacer.tree import Changes, Tree, folded
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 TWO = {**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")}
 ONE = snapshot("a", "n1 16 64Gi 2")
@@ -461,6 +461,17 @@ def test_what_cannot_be_read_beside_policies_is_told_also_where_it_does_not_say_
         "policies/x/chart.yaml": text,
     }
     assert {(p.location.file, p.code) for p in story.run().problems} == {("policies/mine.yaml", code)}
+
+
+@pytest.mark.parametrize(("path", "named"), [("capacty", "capacty/"), ("given/room", "given/room/")])
+def test_a_snapshot_outside_of_the_capacity_directory_names_it(path: str, named: str) -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("prod", "api"), capacity=TWO)
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", f"spec: {{capacity: {{path: {path}}}}}")
+    story.source |= {f"capacity/{name}": text for name, text in TWO.items()}
+    told = {p.message: p.hint for p in story.run().problems}
+    assert told == {
+        f"a CapacitySnapshot belongs in the capacity directory, {named}": "move it there, or correct spec.capacity.path of the Fleet"
+    }
 
 
 def test_what_must_fit_on_a_cluster_is_the_gang_after_its_overrides() -> None:

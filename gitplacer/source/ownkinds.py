@@ -9,7 +9,7 @@ holds what it governs, or might govern. An Approval that cannot be read consents
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -97,6 +97,7 @@ class _Found:
         self._twice: set[str] = set()
         self.broken: list[BrokenPolicy] = []
         self.unread_scores: set[str] = set()
+        self.misplaced: list[Document] = []
         self.stops = False
         """Whether what could not be read may be a Fleet or a Cluster."""
         self.problems: list[Problem] = []
@@ -116,8 +117,7 @@ class _Found:
         key = f"{kind}/{parsed.metadata.name}"  # type: ignore[attr-defined]
         if kind in _ELSEWHERE:
             if not document.file.startswith(self._given):
-                message = f"{one(kind)} belongs in {_ELSEWHERE[kind]}"
-                self.problems.append(document.problem("MisplacedKind", message, "move it there"))
+                self.misplaced.append(document)
         elif key in self._objects:
             message = f"{kind} {key.split('/')[1]} is at {self._objects[key][1].locate()} too"
             self.problems.append(document.problem("DuplicateName", message, "rename one of them"))
@@ -157,6 +157,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
     for data in torn.values():
         found.take_torn(data)
     problems.extend(found.problems)
+    problems.extend(_misplaced(found.misplaced, [fleet for fleet, _ in found.of(Fleet)]))
     clusters, policies = {each.name: each for each, _ in found.of(Cluster)}, found.of(PlacementPolicy)
     scores = {each.name for each, _ in found.of(ClusterScores)}
     problems.extend(_weights_of_nobody(policies, clusters.keys()))
@@ -184,6 +185,19 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         scores={each.name: ScoresFile(each, document) for each, document in found.of(ClusterScores, once=True)},
         unmanaged=faults,
     )
+
+
+def _misplaced(documents: Iterable[Document], fleets: Sequence[Fleet]) -> Iterator[Problem]:
+    """What stands in no source, and that a directory of it may be another than its author thinks."""
+    for document in documents:
+        kind = str(document.parsed.says[1])
+        where, hint = _ELSEWHERE[kind], "move it there"
+        if kind == "CapacitySnapshot" and len(fleets) == 1:
+            where, hint = (
+                f"{where}, {fleets[0].spec.capacity.path}/",
+                f"{hint}, or correct spec.capacity.path of the Fleet",
+            )
+        yield document.problem("MisplacedKind", f"{one(kind)} belongs in {where}", hint)
 
 
 def _given_to_scenarios(documents: Iterable[Document]) -> Iterator[str]:
