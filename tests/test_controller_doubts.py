@@ -18,7 +18,7 @@ from gitplacer.git.publishing import Deployment
 from gitplacer.settings import settings
 from tests.commands import Ran, run
 from tests.gitservers import git
-from tests.stories import cluster, rayservice
+from tests.stories import FLEET, cluster, rayservice
 from tests.test_controller import Watched, outcomes
 from tests.test_reconcile import made
 
@@ -255,6 +255,16 @@ def test_a_timer_that_runs_a_pass_again_and_again_is_no_consent(
     meant = once("--give-up", lost, minute=11)
     assert meant.code == 0 and meant.out.startswith("Published")
     assert once(minute=12).out.startswith("Unchanged")
+
+
+def test_a_deployment_branch_that_is_misspelt_names_the_one_that_is_there(
+    watched: Watched, once: Callable[..., Ran]
+) -> None:
+    watched.fleet.commit({"fleet.yaml": FLEET.replace("spec: {}", "spec: {deployment: {branch: mian}}")})
+    refused = once(minute=8)
+    assert refused.code == 1
+    assert "there is no branch mian" in refused.err and "passes were published to this repo" in refused.err
+    assert "if passes go to main, correct spec.deployment.branch of the Fleet" in refused.err
 
 
 @given_times(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -95,7 +95,8 @@ def test_two_shards_do_not_write_to_one_repo(repo: Path, tmp_path: Path, capfd: 
     before = git(bare, "rev-parse", "main")
     ran = run(capfd, "reconcile", "--path", "shards/serving", *told)
     assert ran.code == 1
-    assert "another fleet or hydrator writes it" in ran.err
+    assert "what passes wrote below research/, and nothing of ours below serving/" in ran.err
+    assert "write research/ again; if another fleet writes there, give gitplacer a branch of its own" in ran.err
     assert git(bare, "rev-parse", "main") == before
 
     path = repo / "shards" / "serving" / "fleet.yaml"
@@ -115,7 +116,7 @@ def test_two_shards_do_not_write_to_one_repo(repo: Path, tmp_path: Path, capfd: 
     ran = run(capfd, "reconcile", "--path", "shards/serving", *told)
     assert ran.code == 1
     assert (
-        "error[DeploymentLost]: branch serving" in ran.err
+        "error[DeploymentLost]: there is no branch serving" in ran.err
     )  # the repo remembers the passes of one fleet, and this is none of them
     assert git(bare, "for-each-ref", "--format=%(refname:short)").split() == ["gitplacer-inputs", "main"]
 

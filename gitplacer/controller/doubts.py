@@ -30,12 +30,14 @@ from msgspec import Struct
 from gitplacer.branch.lastpass import last_trailers
 from gitplacer.commits import PREFIX
 from gitplacer.git.cache import UntrustedFolder, private_folder
+from gitplacer.git.mirror import refs_of
+from gitplacer.git.ourbranches import INPUTS, NEXT, PROPOSALS, SQUASHED
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import NoSuchRevision, Repository
 from gitplacer.passes.opening import Work
 from gitplacer.passes.reconcile import CAPACITY_USED
-from gitplacer.plaintext import rfc3339
+from gitplacer.plaintext import few, rfc3339
 from gitplacer.settings import Settings
 from gitplacer.trailers import instant, value_of
 
@@ -109,9 +111,15 @@ def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
         if seen is not None or kept is not None:
             lost = seen.tip if seen is not None else str(kept)
             tip = seen.tip[:_SHOWN] if seen is not None else "its last commit"
+            others = _other_branches(deployment) if seen is None else []
+            elsewhere = (
+                f"if passes go to {few(others)}, correct spec.deployment.branch of the Fleet; else " if others else ""
+            )
             yield DeploymentLost(
-                f"{where} is gone, and passes were there",
-                hint=f"push {tip} to it again; or, to place everything anew, {_given_up(lost)}",
+                f"there is no {where}, and passes were published to this repo"
+                if others
+                else f"{where} is gone, and passes were there",
+                hint=f"{elsewhere}push {tip} to it again; or, to place everything anew, {_given_up(lost)}",
                 lost=lost,
             )
         return
@@ -137,6 +145,12 @@ def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
             f"or {_given_up(was)}",
             lost=was,
         )
+
+
+def _other_branches(deployment: Deployment) -> list[str]:
+    """The branches that somebody may have meant who misspelt the name of the deployment branch."""
+    heads = (ref.removeprefix("refs/heads/") for ref in refs_of(deployment.address) if ref.startswith("refs/heads/"))
+    return sorted(name for name in heads if name != INPUTS and not name.startswith((PROPOSALS, NEXT, SQUASHED)))
 
 
 def _given_up(commit: str) -> str:

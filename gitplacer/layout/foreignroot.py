@@ -11,9 +11,11 @@ from gitplacer.kinds.record import RECORDS
 from gitplacer.plaintext import few
 from gitplacer.problems import Problem, Rejected
 from gitplacer.snapshot import Snapshot
-from gitplacer.source.manifests import SENTINEL
+from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree
 from gitplacer.units import METADATA, Units
+
+_OF_ITS_OWN = "give gitplacer a branch of its own (spec.deployment of the Fleet)"
 
 
 def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
@@ -34,6 +36,10 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
             gone = f"nothing of what {RECORDS}/ says is placed stands below {root} of the deployment repo: somebody has removed it"
             restore = "bring it back from the history of the branch, with git revert"
             raise Rejected({*snapshot.problems, Problem(place, "NotOurs", gone, restore)})
+        if roots := _other_roots(deployment):
+            told = f"the deployment branch has what passes wrote below {few(roots)}, and nothing of ours below {root}, the root of this fleet"
+            hint = f"if spec.deployment.root of the Fleet was changed, write {few(roots)} again; if another fleet writes there, {_OF_ITS_OWN}"
+            raise Rejected({*snapshot.problems, Problem(place, "NotOurs", told, hint)})
         messages.add(
             f"the deployment branch has a {METADATA} and nothing of ours below {root}: another fleet or hydrator writes it"
         )
@@ -42,9 +48,15 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
         hint = "a deployment repo is one fleet's: look at --deployment and GITPLACER_DEPLOYMENT, and at spec.deployment of the Fleet; if it is this one's, replace first its clusters, or its apps, and the rest in a later commit"
         raise Rejected({*snapshot.problems, Problem(place, "NotOurs", told, hint)})
     own = "a branch" if METADATA in deployment and not units.sentinels else "a root or a branch"
-    hint = f"give gitplacer {own} of its own (spec.deployment of the Fleet)"
+    hint = _OF_ITS_OWN.replace("a branch", own)
     if messages:
         raise Rejected({*snapshot.problems, *(Problem(place, "NotOurs", message, hint) for message in messages)})
+
+
+def _other_roots(deployment: Tree) -> list[str]:
+    """The folders below which a fleet has written, each with a slash."""
+    ours = (path.rsplit("/", 3) for path in deployment if path.endswith(f"/{SENTINEL}"))
+    return sorted({f"{parts[0]}/" for parts in ours if len(parts) == 4 and parts[2] in (PLATFORM, WORKLOADS)})
 
 
 def _of_another_fleet(snapshot: Snapshot, units: Units) -> list[str]:
