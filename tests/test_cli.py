@@ -336,6 +336,17 @@ def test_a_good_fleet_has_no_problems(capfd: Capture, fleet: Path) -> None:
     assert ran.err == f"reading the work tree {fleet} as it lies; --rev reads a commit\nno problems\n"
 
 
+def test_a_folder_of_a_fleet_is_told_to_be_one(capfd: Capture, fleet: Path, tmp_path: Path) -> None:
+    """As for whoever works in `workloads/` and gives no directory."""
+    (fleet / "workloads/hello").mkdir(parents=True, exist_ok=True)
+    told = f"there is a fleet.yaml in {fleet}: give that folder"
+    for command in (["validate"], ["plan"], ["explain", "hello/hello"]):
+        ran = run(capfd, *command, fleet / "workloads/hello")
+        assert (ran.code, told in ran.err) == (1, True)
+    (tmp_path / "fleet.yaml").write_text("")
+    assert "there is a fleet.yaml" not in run(capfd, "validate", fleet).err
+
+
 BROKEN = {
     "policies/b.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: b}\nspec:\n  selekt: {}\n",
     "policies/a.yaml": "kind: [\n",

@@ -10,10 +10,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gitplacer.git.address import Address
 from gitplacer.passes.opening import Progress, is_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem
@@ -61,6 +63,20 @@ def note_work_tree(settings: Settings) -> None:
     """Say so when what is read is not a commit."""
     if is_work_tree(settings):
         note(f"reading the work tree {settings.source.redacted} as it lies; --rev reads a commit")
+        above = _fleet_above(settings.source)
+        if above is not None:
+            note(f"there is a {_FLEET} in {above}: give that folder, if it is the fleet that is meant")
+
+
+_FLEET = "fleet.yaml"
+
+
+def _fleet_above(source: Address) -> Path | None:
+    """The folder with a fleet that a local source is only a part of; None where it has one of its own, or there is none up to the top of its repo."""
+    if source.path is None or source.work_tree is None or (source.path / _FLEET).exists():
+        return None
+    above = source.path.parents[: len(source.path.relative_to(source.work_tree).parts)]
+    return next((folder for folder in above if (folder / _FLEET).is_file()), None)
 
 
 def style() -> Style:
