@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from gitplacer.kinds.clusterstate import CLUSTER_STATES, ClusterState
 from gitplacer.kinds.record import RECORDS, PlacementRecord
 from gitplacer.kinds.removals import GUARDS, REMOVALS, Removal, Removals
@@ -19,6 +21,10 @@ from gitplacer.tree import Tree
 
 REMOVALS_FILE = f"{GUARDS}/{REMOVALS}.yaml"
 """Where the deployment repo remembers removals."""
+
+
+_RESTORE = "it is in the deployment repo: restore it from the history there"
+"""Nobody mends by hand what gitplacer writes, and it is not in the repo in which whoever reads this is at work."""
 
 
 def read_records(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[dict[str, PlacementRecord], frozenset[str]]:
@@ -38,11 +44,10 @@ def read_removals(tree: Tree, memo: Memo, problems: list[Problem]) -> tuple[Remo
     if REMOVALS_FILE not in tree:
         return ()
     reading = read_documents(tree, [REMOVALS_FILE], memo)
-    problems.extend(reading.problems)
-    for _, item in single_objects(Removals, reading, "", problems):
-        if item is not None:
-            return item[1].removed
-    return None
+    told = list(reading.problems)
+    found = [item[1].removed for _, item in single_objects(Removals, reading, "", told) if item is not None]
+    problems.extend(replace(problem, hint=_RESTORE) for problem in told)
+    return found[0] if found else None
 
 
 def _read_named(
@@ -60,10 +65,10 @@ def _read_named(
     """
     folder, below = directory + "/", tree.under(directory)
     reading = read_documents(below, [path for path in below if path.endswith(".yaml")], memo, folder=folder)
-    problems.extend(reading.problems)
+    told = list(reading.problems)
     broken = {path.removesuffix(".yaml") for path in reading.broken}
     found: dict[str, Kind] = {}
-    for path, item in single_objects(kind, reading, folder, problems):
+    for path, item in single_objects(kind, reading, folder, told):
         name = path.removesuffix(".yaml")
         if item is None:
             broken.add(name)
@@ -74,6 +79,6 @@ def _read_named(
         else:
             broken.add(name)
             code, message = misnamed
-            said = message.format(name_of(parsed), name)
-            problems.append(document.problem(code, said, "restore it from the history", path=("metadata",)))
+            told.append(document.problem(code, message.format(name_of(parsed), name), path=("metadata",)))
+    problems.extend(replace(problem, hint=_RESTORE) for problem in told)
     return dict(sorted(found.items())), frozenset(broken)

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 
+from gitplacer.formats.group import explain_group
 from gitplacer.problems import Rejected
 from gitplacer.tree import SYMLINK, Changes, Entry, Tree
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
@@ -199,7 +200,12 @@ def test_a_group_whose_record_is_broken_keeps_its_room_under_any_name(damage: by
     record = files["placements/ns/one.yaml"]
     broken = record + damage if damage.startswith(b"---") else damage
     story.deployment = Tree.of(files | {"placements/ns/one.yaml": broken})
-    assert outcome(story.plan()) == {"ns/one": "Hold a BrokenRecord"}
+    done = story.plan()
+    assert outcome(done) == {"ns/one": "Hold a BrokenRecord"}
+    assert [(p.location.file, p.hint) for p in done.problems] == [
+        ("placements/ns/one.yaml", "it is in the deployment repo: restore it from the history there")
+    ]
+    assert "restore what cannot be read below placements/ in the deployment repo" in explain_group(done.view, "ns/one")
     story.source["workloads/ns/job.yaml"] = story.source["workloads/ns/job.yaml"].replace("app: one", "app: two")
     assert outcome(story.plan()) == {"ns/two": "Hold  BrokenRecord"}
 

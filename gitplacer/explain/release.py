@@ -8,6 +8,7 @@ from gitplacer.explain.decisions import place
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import with_place
 from gitplacer.grouping import RELOCATION_ANNOTATION
+from gitplacer.kinds.record import RECORDS
 from gitplacer.model.decision import Action, Decision, Reason
 from gitplacer.relocation.silence import silent_clusters
 
@@ -33,6 +34,8 @@ def release_text(decision: Decision, view: PlanView) -> str:
             return f"`gitplacer move {group.id} --to CLUSTER` moves it before that"
         case Reason.UPDATE_HELD:
             return f"update.ifNotFit of {rule}: Relocate moves it with the edit, Proceed writes the edit and lets pods wait"
+        case Reason.BROKEN_RECORD:
+            return f"restore what cannot be read below {RECORDS}/ in the deployment repo, from the history there"
         case Reason.FOREIGN_CHANGE:
             return "take the change back in the deployment repo, with git revert; what is meant to stay belongs into the source"
     return ""
