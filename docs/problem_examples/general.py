@@ -309,6 +309,11 @@ spec:
             "The app is in the tenant's paths, and its namespace `hello` is not one of the tenant's:",
         ),
     ),
+    "QuotaOfNothing": (
+        Example(
+            (("tenants/hello.yaml", TENANT.format("hello", "hello", "hello") + '  quota: {cpus: "64"}\n'),),
+        ),
+    ),
     "TenantsOverlap": (
         Example(
             (

@@ -133,6 +133,13 @@ CODES: Mapping[str, Code] = {
         "there yet. Nothing of either is touched until they differ.",
         "Make the paths and namespaces of the two differ.",
     ),
+    "QuotaOfNothing": Code(
+        "A Tenant's quota is of something that no container can ask for",
+        "It limits nothing: a quota counts what containers ask for, under the names that they ask by, such as `cpu` or `nvidia.com/gpu`. Numbers of "
+        "pods or objects are for a ResourceQuota in the cluster.",
+        "Correct the name, or remove it.",
+        severity=Severity.WARNING,
+    ),
     "MissingNamespace": Code(
         "An object has no namespace",
         "Neither the manifest nor its path says which namespace it is in.",

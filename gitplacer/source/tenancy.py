@@ -21,9 +21,11 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.tenant import Tenant
 from gitplacer.plaintext import few
+from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
 from gitplacer.source.ownkinds import may_be
 from gitplacer.workloads.facts import Reference
+from gitplacer.workloads.requests import is_resource, like_resource
 
 RESERVED = ("kube-*", "argocd", "flux-system")
 """Namespaces of Kubernetes itself, of Argo CD and of Flux, where they usually are. Whoever writes there is more than a tenant."""
@@ -174,11 +176,23 @@ def tenancy_problems(tenancy: Tenancy, documents: Iterable[Document]) -> Iterato
         parsed = parse_own(document) if document.parsed.says[1] == "Tenant" and is_own(document) else None
         if not isinstance(parsed, Tenant):
             continue
+        yield from _unlimited(parsed, document)
         for one, other in tenancy.disputes:
             if other == parsed.name:
                 message = f"tenants {one} and {other} may both write some path, or both use some namespace"
                 hint = "make their paths and namespaces differ; until then nothing of either is touched"
                 yield document.problem("TenantsOverlap", message, hint, path=("spec", "paths"))
+
+
+def _unlimited(tenant: Tenant, document: Document) -> Iterator[Problem]:
+    """Quotas of what no container can ask for: they limit nothing."""
+    for field, quota in (("quota", tenant.spec.quota), ("clusterQuota", tenant.spec.cluster_quota)):
+        for name in sorted(quota):
+            if not is_resource(name):
+                message = f"tenant {tenant.name} has a quota of {name}, and no container can ask for that"
+                path = ("spec", field, name)
+                severity = CODES["QuotaOfNothing"].severity
+                yield document.problem("QuotaOfNothing", message, like_resource(name), path=path, severity=severity)
 
 
 def _overlapping(tenants: Sequence[Tenant]) -> Iterator[tuple[str, str]]:

@@ -219,14 +219,19 @@ def _check_names(resources: Cursor) -> None:
             continue
         amounts = resources.mapping(part)
         for name in amounts.value:
-            if not _is_resource(name):
-                like = near(name, (*_OWN, "gpu"))
-                others = f"one of {', '.join(_OWN)}, or a device with its domain: nvidia.com/gpu"
-                hint = f'did you mean "{like}"?' if like in _OWN else others
-                amounts.report("InvalidResources", f'no container can ask for "{name[:100]}"', hint, key=name)
+            if not is_resource(name):
+                message = f'no container can ask for "{name[:100]}"'
+                amounts.report("InvalidResources", message, like_resource(name), key=name)
 
 
-def _is_resource(name: str) -> bool:
+def like_resource(name: str) -> str:
+    """What may be meant by a name that no container can ask for."""
+    like = near(name, (*_OWN, "gpu"))
+    others = f"one of {', '.join(_OWN)}, or a device with its domain: nvidia.com/gpu"
+    return f'did you mean "{like}"?' if like in _OWN else others
+
+
+def is_resource(name: str) -> bool:
     """Whether Kubernetes takes it for the name of something that a container asks for."""
     if "/" in name:
         return is_label_key(name) and not name.startswith(_OF_QUOTAS)
