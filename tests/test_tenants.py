@@ -16,6 +16,7 @@ from gitplacer.hydrate import Hydration
 from gitplacer.kinds.selectors import Metadata
 from gitplacer.kinds.tenant import Tenant, TenantSpec
 from gitplacer.model.decision import Reason
+from gitplacer.problems import Severity
 from gitplacer.relocation.guards import Tally
 from gitplacer.source.tenancy import Tenancy, _overlapping
 from tests import test_spanning as spanning
@@ -169,6 +170,46 @@ def test_a_tenant_is_governed_by_its_policies_only() -> None:
         story.source |= rayservice(name, "more", labels='{urgent: "yes"}')
     governed = {d.group: d.policy for d in story.plan().view.plan.decisions}
     assert (governed["red/more"], governed["blue/more"]) == ("anywhere", "urgent")
+
+
+def test_a_policy_that_the_tenant_has_not_is_named_where_none_governs() -> None:
+    story = two(red="policies: [anywere]")
+    (problem,) = story.plan().problems
+    assert (problem.code, problem.location.file) == ("NoPolicy", "workloads/red/api.yaml")
+    assert (
+        problem.message
+        == "no policy governs RayService red/api: anywhere would, but the policies of its tenant are others"
+    )
+    assert "spec.policies of the Tenant" in problem.hint
+    assert outcome(story.plan())["red/api"] == "Hold  NoPolicy"
+
+
+@pytest.mark.parametrize(
+    ("quota", "hint"),
+    [
+        ("quota: {cpus: 4}", 'did you mean "cpu"?'),
+        ("clusterQuota: {mem: 4Gi, cpu: 1k}", 'did you mean "memory"?'),
+        ("quota: {pods: 4}", "one of cpu"),
+        ("quota: {requests.cpu: 4}", "one of cpu"),
+        ("quota: {nvidia.com/gpu: 64, cpu: 1k, memory: 1Ti, hugepages-2Mi: 1Gi, ephemeral-storage: 1Ti}", ""),
+    ],
+)
+def test_a_quota_that_limits_nothing_is_told(quota: str, hint: str) -> None:
+    problems = two(red=quota).plan().problems
+    assert [(p.code, p.severity, p.location.file) for p in problems] == (
+        [("QuotaOfNothing", Severity.WARNING, "tenants/red.yaml")] if hint else []
+    )
+    assert all(hint in problem.hint for problem in problems)
+
+
+def test_a_tenants_clusters_are_named_as_people_write_it() -> None:
+    story = two(red="clusters: {names: [nowhere]}")
+    story.source |= rayservice("red", "more")
+    done = story.plan()
+    waiting = decisions(done)["red/more"]
+    assert {verdict_text(c, waiting, done.view) for c in waiting.candidates} == {
+        "its tenant may not use it: red: name=nowhere (tenants/red.yaml:1)"
+    }
 
 
 def test_a_priority_counts_as_far_as_the_tenant_may_have_it() -> None:

@@ -302,6 +302,8 @@ def _finding_text(finding: Finding, cluster: Cluster | None) -> str:
         return _not_eligible(finding, cluster)
     if code is Reason.CLUSTER_NOT_SELECTED:
         return _not_selected(finding.subject, cluster)
+    if code is Reason.NOT_THE_TENANTS:
+        subject = subject.replace(NAME_KEY, "name", 1)  # as people write it: clusters: {names: […]}
     if code in _STAYS:
         return stays_text(finding, "it")
     if code is Reason.NO_MESH_FITS and finding.wanted:

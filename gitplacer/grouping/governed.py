@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from gitplacer.grouping.group import primary
 from gitplacer.kinds.policy import PlacementPolicy
+from gitplacer.plaintext import few
 from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem
 from gitplacer.source.manifests import SourceObject
@@ -48,13 +49,10 @@ def policy_of(
         )
     if not ruled and not problems and not broken:
         first_member = primary(members)
-        problems.append(
-            first_member.document.problem(
-                "NoPolicy",
-                f"no policy governs {first_member.identity}",
-                "write a PlacementPolicy whose select matches it",
-                path=("metadata", "name"),
-            )
-        )
+        message, hint = f"no policy governs {first_member.identity}", "write a PlacementPolicy whose select matches it"
+        if barred := governed(first_member).barred:
+            message = f"{message}: {few(barred)} would, but the policies of its tenant are others"
+            hint = "add one of them to spec.policies of the Tenant, or let one that it has select the app"
+        problems.append(first_member.document.problem("NoPolicy", message, hint, path=("metadata", "name")))
     policy = ruled[0][1] if len(names) == 1 else None
     return policy, problems, broken

@@ -25,11 +25,15 @@ NamespaceLabels = Callable[[str], Mapping[str, str]]
 
 
 class Governed(Struct, frozen=True):
-    """The policy of one object; `broken` names a policy that could not be read and would or might govern it."""
+    """
+    The policy of one object; `broken` names a policy that could not be read and would or might govern it, and `barred` those that would govern it if
+    its tenant had one of them.
+    """
 
     policy: PlacementPolicy | None = None
     problem: Problem | None = None
     broken: BrokenPolicy | None = None
+    barred: tuple[str, ...] = ()
 
 
 def selects(select: ObjectSelector, item: SourceObject, namespace_labels: NamespaceLabels) -> bool:
@@ -93,8 +97,10 @@ def governing(
         if torn.kind == "PlacementPolicy" and torn.select is not None and selects(torn.select, item, namespace_labels):
             return Governed(broken=torn)
     matching = [policy for policy in policies if selects(policy.spec.select, item, namespace_labels)]
+    barred: tuple[str, ...] = ()
     if item.unit == WORKLOADS:
-        matching = [policy for policy in matching if tenancy.allows_policy(item.path, policy.name)]
+        selecting, matching = matching, [p for p in matching if tenancy.allows_policy(item.path, p.name)]
+        barred = () if matching else tuple(policy.name for policy in selecting)
     wished = item.annotations.get(POLICY_ANNOTATION)
     if wished is not None:
         named = [policy for policy in matching if policy.name == wished]
@@ -107,7 +113,7 @@ def governing(
             problem=item.document.problem("NoSuchPolicy", message, f"policies that match: {others}", path=path)
         )
     if not matching:
-        return Governed()
+        return Governed(barred=barred)
     highest = max(policy.spec.precedence for policy in matching)
     first, *rest = [policy for policy in matching if policy.spec.precedence == highest]
     if rest:
