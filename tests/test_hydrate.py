@@ -15,7 +15,9 @@ from gitplacer import sharing
 from gitplacer.hydrate import hydrate
 from gitplacer.parsecache import ParseCache
 from gitplacer.problems import Rejected
-from gitplacer.tree import Changes, Tree, folded
+from gitplacer.source.files import InMemory
+from gitplacer.source.reading import read_source
+from gitplacer.tree import SYMLINK, Changes, Entry, Tree, folded
 from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
 
 TWO = {**snapshot("a", "n1 16 64Gi 2"), **snapshot("b", "n1 16 64Gi 2")}
@@ -461,6 +463,17 @@ def test_what_cannot_be_read_beside_policies_is_told_also_where_it_does_not_say_
         "policies/x/chart.yaml": text,
     }
     assert {(p.location.file, p.code) for p in story.run().problems} == {("policies/mine.yaml", code)}
+
+
+@pytest.mark.parametrize("folder", ["workloads", "capacity", "platform", "given"])
+def test_a_link_where_the_fleet_says_that_a_folder_is_is_told(folder: str) -> None:
+    """What it leads to is not read, and lies under no path that the Fleet names."""
+    story = Story.of(*BOTH, ANYWHERE, capacity=TWO)
+    story.source["fleet.yaml"] = FLEET.replace("spec: {}", "spec: {source: {include: ['workloads/**', 'given/to/**']}}")
+    tree = Tree.of({path: text.encode() for path, text in story.source.items()})
+    link = Tree({**tree.entries, folder: Entry(SYMLINK, "1" * 40), "docs": Entry(SYMLINK, "1" * 40)}, tree.blobs)
+    told = [(p.location.file, p.code) for p in read_source(link, InMemory()).problems]
+    assert told == [(folder, "NotAFile")]
 
 
 @pytest.mark.parametrize(("path", "named"), [("capacty", "capacty/"), ("given/room", "given/room/")])

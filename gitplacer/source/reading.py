@@ -15,6 +15,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gitplacer import pathglob
 from gitplacer.announcements import decisions_problems
 from gitplacer.charts import chart_problems
 from gitplacer.documents import Document
@@ -208,6 +209,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     for problem in _links_beside(tree, land, beside):
         torn[problem.location.file] = OWN_API_GROUP.encode()  # it may have been one of them
         found.append(problem)
+    found += _links_above(tree, spec)
     unused = {*twins, *(path for paths in over.values() for path in paths)}
     reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in unused})
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
@@ -245,6 +247,16 @@ def _links_beside(tree: Tree, land: Territory, beside: Collection[str]) -> Itera
     """What is no file among clusters and policies: what a link leads to is not read. `beside` are their folders."""
     for path in sorted(path for path, entry in tree.entries.items() if not entry.is_text):
         if path.endswith(READ_ENDINGS) and not land.unit(path) and path.rpartition("/")[0] in beside:
+            yield Problem(Location(path), "NotAFile", *instead_of_a_file(tree.entries[path]))
+
+
+def _links_above(tree: Tree, spec: FleetSpec) -> Iterator[Problem]:
+    """What is no folder where the Fleet says that manifests or snapshots lie: nothing below it is read."""
+    said = [pathglob.beginning(pattern) for pattern in (*spec.source.include, *spec.platform.paths)]
+    if spec.capacity.url is None and spec.capacity.branch is None:
+        said.append(f"{spec.capacity.path}/")
+    for path in sorted(path for path, entry in tree.entries.items() if not entry.is_text):
+        if any(folder.startswith(f"{path}/") for folder in said):
             yield Problem(Location(path), "NotAFile", *instead_of_a_file(tree.entries[path]))
 
 
