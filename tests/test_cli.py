@@ -336,6 +336,17 @@ def test_a_good_fleet_has_no_problems(capfd: Capture, fleet: Path) -> None:
     assert ran.err == f"reading the work tree {fleet} as it lies; --rev reads a commit\nno problems\n"
 
 
+def test_files_that_a_sparse_checkout_leaves_out_are_told_to_be_left_out(capfd: Capture, fleet: Path) -> None:
+    git(fleet, "sparse-checkout", "set", "--no-cone", "/*", "!/policies/")
+    assert not (fleet / "policies").exists()
+    told = "git sparse-checkout leaves out 1 file of it, as if deleted; --rev HEAD reads all of them"
+    assert told in run(capfd, "validate", fleet).err
+    assert "leaves out" not in run(capfd, "validate", "--rev", "HEAD", fleet).err
+    git(fleet, "sparse-checkout", "set", "--no-cone", "/*", "!/README.md")
+    git(fleet, "sparse-checkout", "disable")
+    assert "leaves out" not in run(capfd, "validate", fleet).err
+
+
 def test_a_folder_of_a_fleet_is_told_to_be_one(capfd: Capture, fleet: Path, tmp_path: Path) -> None:
     """As for whoever works in `workloads/` and gives no directory."""
     (fleet / "workloads/hello").mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitplacer.git.address import Address
-from gitplacer.passes.opening import Progress, is_work_tree
+from gitplacer.git.worktree import left_out
+from gitplacer.passes.opening import Progress, folder_read, is_work_tree
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem
 from gitplacer.settings import Settings
@@ -63,6 +64,10 @@ def note_work_tree(settings: Settings) -> None:
     """Say so when what is read is not a commit."""
     if is_work_tree(settings):
         note(f"reading the work tree {settings.source.redacted} as it lies; --rev reads a commit")
+        gone = left_out(folder_read(settings))
+        if gone:
+            files = "1 file" if gone == 1 else f"{gone:,} files"
+            note(f"git sparse-checkout leaves out {files} of it, as if deleted; --rev HEAD reads all of them")
         above = _fleet_above(settings.source)
         if above is not None:
             note(f"there is a {_FLEET} in {above}: give that folder, if it is the fleet that is meant")

@@ -88,6 +88,16 @@ def lies_as_committed(folder: Path) -> bool:
         return False
 
 
+def left_out(folder: Path) -> int:
+    """How many of the tracked files below a folder git sparse-checkout leaves out: they count as files that are gone. Raises GitError."""
+    address = Address.parse(os.path.abspath(folder), base_dir=Path("/"))
+    if not address.git_dir or not address.path or not (address.git_dir / "info" / "sparse-checkout").exists():
+        return 0
+    git = Git(address.git_dir, work_tree=address.work_tree)
+    listing = git.run("ls-files", "-t", "-z", "--cached", cwd=address.path)
+    return sum(entry.startswith(b"S ") for entry in listing.split(b"\0"))
+
+
 class _Files(Struct, frozen=True):
     """Bytes from files, checked against the ids they had."""
 

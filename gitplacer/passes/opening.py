@@ -81,9 +81,7 @@ def opened_source(
         tips: dict[str, str] = {}
         repository: Repository | None = None
         if lies:
-            assert address.path is not None
-            folder = settings.folder[len(address.folder) :].lstrip("/")
-            tree = read_work_tree(address.path / folder if folder else address.path, settings.cache_dir)
+            tree = read_work_tree(folder_read(settings), settings.cache_dir)
             spec = fleet_spec(tree, memo)
             commit, at_tip = None, tree
             if base is not None:
@@ -149,6 +147,13 @@ def _trusted_spec(tree: Tree, base: str, memo: Memo) -> FleetSpec:
 def is_work_tree(settings: Settings) -> bool:
     """Whether the source is a local directory with files in it, and no revision of it was asked for."""
     return settings.rev is None and settings.source.is_local and not _is_bare(settings.source)
+
+
+def folder_read(settings: Settings) -> Path:
+    """The folder of a local source that is read as it lies."""
+    assert settings.source.path is not None
+    folder = settings.folder[len(settings.source.folder) :].lstrip("/")
+    return settings.source.path / folder if folder else settings.source.path
 
 
 def _is_bare(address: Address) -> bool:
