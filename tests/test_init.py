@@ -102,6 +102,12 @@ def test_a_fresh_clone_of_an_empty_repository_counts_as_empty(capfd: Capture, tm
     made(capfd, folder, "argocd")
 
 
+def test_what_it_prints_is_harmless(capfd: Capture, tmp_path: Path) -> None:
+    ran = run(capfd, "init", tmp_path / "a\x1b[31mb", "--yes")
+    assert (ran.code, (tmp_path / "a\x1b[31mb/fleet.yaml").is_file()) == (0, True)
+    assert "a\\x1b[31mb/fleet.yaml\n" in ran.out and "gitplacer plan" in ran.err and "a\\x1b[31mb/README.md" in ran.err
+
+
 def test_nothing_is_written_over(capfd: Capture, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     ran = run(capfd, "init", tmp_path)
@@ -188,6 +194,17 @@ def test_contexts_of_the_kubeconfig_are_offered(tmp_path: Path) -> None:
     session.expect("Read the clusters of which")
     session.sendline("kind-x")
     session.expect('there is no context "kind-x"; did you mean "kind-')
+    session.sendline("none")
+    session.expect("What are your clusters called")
+    session.sendline("")
+    assert left_by(session) == 0
+
+
+def test_the_names_of_contexts_are_shown_harmless(tmp_path: Path) -> None:
+    """A kubeconfig may come from somebody else."""
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG.replace("kind-a", "kind\x1b]0;a"))
+    session = typed(tmp_path, "fleet", "--engine", "flux", "--ci", "none", "--editor", "none", KUBECONFIG="kubeconfig")
+    session.expect_exact("kind\\x1b]0;a")
     session.sendline("none")
     session.expect("What are your clusters called")
     session.sendline("")

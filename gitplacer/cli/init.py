@@ -18,6 +18,7 @@ from gitplacer.cli.completing import contexts as known_contexts
 from gitplacer.cli.completing import files, folders
 from gitplacer.cli.options import OneOf
 from gitplacer.cli.teaching import Taught
+from gitplacer.plaintext import printable
 
 HOSTS = ("github", "gitlab", "none")
 """Where CI may run."""
@@ -46,6 +47,8 @@ _OWNED = MappingProxyType(
 """What runs in CI, and who owns what."""
 
 _EXAMPLE = "my-cluster"
+_LONGEST = 5000
+"""Characters of a path: more than a system takes."""
 """What stands for a cluster where nobody names one."""
 _LABELS = {"class": "general"}
 """Labels by which the starter's policy chooses clusters."""
@@ -124,8 +127,9 @@ def command(
             raise UsageError(f"{twice[0]} is asked for by --cluster and by --context", "leave out one of them")
         found |= live
     for path in write_folder(top, found):
-        click.echo(top / path)
-    click.echo(f"\nNext: gitplacer plan {folder}, and read {top / 'README.md'}", err=True)
+        click.echo(printable(str(top / path), _LONGEST))
+    told = printable(f"Next: gitplacer plan {folder}, and read {top / 'README.md'}", 2 * _LONGEST)
+    click.echo(f"\n{told}", err=True)
 
 
 def _asked(question: str, known: Iterable[str]) -> str:
@@ -156,7 +160,7 @@ def _asked_clusters() -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(said)
 
     if known:
-        click.echo(f"Contexts of your kubeconfig: {', '.join(known)}", err=True)
+        click.echo(f"Contexts of your kubeconfig: {', '.join(map(printable, known))}", err=True)
         chosen = name_some("Read the clusters of which of them (names, all or none)", "none", some_contexts)
         if chosen:
             return chosen, ()
