@@ -47,9 +47,9 @@ _OWNED = MappingProxyType(
 """What runs in CI, and who owns what."""
 
 _EXAMPLE = "my-cluster"
+"""What stands for a cluster where nobody names one."""
 _LONGEST = 5000
 """Characters of a path: more than a system takes."""
-"""What stands for a cluster where nobody names one."""
 _LABELS = {"class": "general"}
 """Labels by which the starter's policy chooses clusters."""
 
