@@ -340,6 +340,8 @@ def test_objects_without_pods_point_at_what_they_serve(
 
 
 ISTIO = "networking.istio.io/v1"
+VAULT = "secrets.hashicorp.com/v1beta1"
+MADE = {"destination": {"name": "s", "create": True}}
 BACKEND = json.dumps({"default": "d", "ports": {"8265": "b"}})
 HEAD_TO = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
 
@@ -475,6 +477,55 @@ def host(name: str) -> dict[str, Any]:
         (obj("external-secrets.io/v1", "PushSecret", {"selector": {"secret": {"name": "s"}}}), ["Secret/s"], []),
         (
             obj(
+                "external-secrets.io/v1",
+                "ExternalSecret",
+                {
+                    "dataFrom": [
+                        {"sourceRef": {"generatorRef": {"kind": "ECRAuthorizationToken", "name": "registry"}}},
+                        {"sourceRef": {"generatorRef": {"kind": "ClusterGenerator", "name": "all"}}},
+                    ],
+                },
+            ),
+            [],
+            ["ECRAuthorizationToken/registry?"],
+        ),
+        (
+            obj(
+                "generators.external-secrets.io/v1alpha1",
+                "ECRAuthorizationToken",
+                {"auth": {"jwt": {"serviceAccountRef": {"name": "robot"}}}},
+            ),
+            [],
+            ["ServiceAccount/robot?"],
+        ),
+        (obj(VAULT, "VaultStaticSecret", {**MADE, "vaultAuthRef": "a"}), [], ["VaultAuth/a?"]),
+        (obj(VAULT, "VaultPKISecret", {**MADE, "vaultAuthRef": "team/a"}), [], ["VaultAuth/a?"]),
+        (obj(VAULT, "VaultDynamicSecret", {**MADE, "vaultAuthRef": "far/a"}), [], []),
+        (obj(VAULT, "VaultStaticSecret", {"destination": {"name": "s"}}), ["Secret/s"], []),  # somebody else makes it
+        (
+            obj(
+                VAULT,
+                "VaultAuth",
+                {
+                    "vaultConnectionRef": "c",
+                    "method": "kubernetes",
+                    "kubernetes": {"role": "r", "serviceAccount": "robot"},
+                    "appRole": {"secretRef": "id"},
+                    "aws": {"irsaServiceAccount": "irsa", "secretRef": "keys"},
+                    "gcp": {"workloadIdentityServiceAccount": "wif"},
+                    "allowedNamespaces": ["far"],
+                },
+            ),
+            [],
+            [
+                *("Secret/id?", "Secret/keys?", "ServiceAccount/irsa?", "ServiceAccount/robot?", "ServiceAccount/wif?"),
+                "VaultConnection/c?",
+            ],
+        ),
+        (obj(VAULT, "VaultConnection", {"address": "x", "caCertSecretRef": "ca"}), [], ["Secret/ca?"]),
+        (obj(ISTIO, "EnvoyFilter", {"targetRefs": [HEAD_TO]}), ["Gateway/gw"], []),
+        (
+            obj(
                 "keda.sh/v1alpha1",
                 "ScaledObject",
                 {
@@ -507,9 +558,38 @@ def test_what_is_read_of_other_projects_is_known_to_have_a_namespace_and_may_be_
     assert not workloads.is_read_by_code(key)
 
 
-def test_a_class_of_secrets_makes_those_that_it_is_asked_for() -> None:
-    value = obj("secrets-store.csi.x-k8s.io/v1", "SecretProviderClass", {"secretObjects": [{"secretName": "s"}]})
-    assert names(facts(value).provides) == ["Secret/s"]
+@pytest.mark.parametrize(
+    ("value", "provides"),
+    [
+        (
+            obj("secrets-store.csi.x-k8s.io/v1", "SecretProviderClass", {"secretObjects": [{"secretName": "s"}]}),
+            ["Secret/s"],
+        ),
+        (obj(VAULT, "VaultStaticSecret", MADE), ["Secret/s"]),
+        (obj(VAULT, "VaultDynamicSecret", MADE), ["Secret/s"]),
+        (obj(VAULT, "VaultPKISecret", MADE), ["Secret/s"]),
+        (obj(VAULT, "VaultStaticSecret", {"destination": {"name": "s", "create": False}}), []),
+        (obj("onepassword.com/v1", "OnePasswordItem", {"itemPath": "vaults/a/items/b"}), ["Secret/x"]),
+        (
+            obj(
+                "secrets.infisical.com/v1alpha1",
+                "InfisicalSecret",
+                {
+                    "managedSecretReference": {"secretName": "old", "secretNamespace": "team"},
+                    "managedKubeSecretReferences": [
+                        {"secretName": "s", "secretNamespace": "team"},
+                        {"secretName": "t", "secretNamespace": "far"},
+                    ],
+                },
+            ),
+            ["Secret/old", "Secret/s"],
+        ),
+    ],
+)
+def test_what_brings_secrets_of_a_vault_makes_those_that_it_is_asked_for(
+    value: dict[str, Any], provides: list[str]
+) -> None:
+    assert names(facts(value).provides) == provides
 
 
 def test_an_autoscaler_points_at_its_target_by_api_group() -> None:
@@ -518,6 +598,7 @@ def test_an_autoscaler_points_at_its_target_by_api_group() -> None:
     assert found == Reference("apps", "Deployment", "web")
 
 
+VICTORIA = "operator.victoriametrics.com/v1beta1"
 WEB = Requirement("app", "In", ("web",))
 TIER = {"key": "tier", "operator": "Exists"}
 
@@ -561,6 +642,11 @@ TIER = {"key": "tier", "operator": "Exists"}
             obj("cilium.io/v2", "CiliumNetworkPolicy", specs=[{"endpointSelector": {"matchLabels": {"app": "web"}}}]),
             [(WEB,)],
         ),
+        (obj("telemetry.istio.io/v1", "Telemetry", {"selector": {"matchLabels": {"app": "web"}}}), [(WEB,)]),
+        (obj(ISTIO, "Sidecar", {"workloadSelector": {"labels": {"app": "web"}}}), [(WEB,)]),
+        (obj(ISTIO, "EnvoyFilter", {"workloadSelector": {"labels": {"app": "web"}}}), [(WEB,)]),
+        (obj(ISTIO, "EnvoyFilter", {}), []),  # for the proxies of the whole namespace
+        (obj(VICTORIA, "VMPodScrape", {"selector": {"matchLabels": {"app": "web"}}}), [(WEB,)]),
         (
             obj(
                 "vpcresources.k8s.aws/v1beta1", "SecurityGroupPolicy", {"podSelector": {"matchLabels": {"app": "web"}}}
@@ -583,10 +669,13 @@ def test_selectors_pick_pods_by_label(value: dict[str, Any], selects: list[tuple
         ({"selector": {"matchLabels": {"app": "web"}}, "namespaceSelector": {"any": True}}, [], ()),
     ],
 )
+@pytest.mark.parametrize(
+    ("version", "kind"), [("monitoring.coreos.com/v1", "ServiceMonitor"), (VICTORIA, "VMServiceScrape")]
+)
 def test_a_service_monitor_picks_services_and_no_pods(
-    spec: dict[str, Any], picks: list[tuple[Requirement, ...]], looks_at: tuple[str, ...]
+    version: str, kind: str, spec: dict[str, Any], picks: list[tuple[Requirement, ...]], looks_at: tuple[str, ...]
 ) -> None:
-    found = facts(obj("monitoring.coreos.com/v1", "ServiceMonitor", spec))
+    found = facts(obj(version, kind, spec))
     assert (list(found.picks), found.selects, found.looks_at) == (picks, (), looks_at)
 
 

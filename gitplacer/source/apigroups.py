@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gitplacer.workloads import shipped
+from gitplacer.workloads import shipped, vaults
 
 BUILT_IN_GROUPS = frozenset(
     {
@@ -65,6 +65,8 @@ _NAMESPACED = {
     "gateway.networking.k8s.io": {
         "BackendTLSPolicy", "GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute", "UDPRoute",
     },
+    "generators.external-secrets.io": set(vaults.GENERATORS),
+    "grafana.integreatly.org": {"GrafanaAlertRuleGroup", "GrafanaContactPoint", "GrafanaDashboard", "GrafanaDatasource", "GrafanaFolder"},
     "inference.networking.k8s.io": {"InferencePool"},
     "inference.networking.x-k8s.io": {"InferenceModel", "InferenceObjective", "InferencePool"},
     "keda.sh": {"ScaledJob", "ScaledObject", "TriggerAuthentication"},
@@ -74,16 +76,25 @@ _NAMESPACED = {
     "monitoring.googleapis.com": {"PodMonitoring", "Rules"},
     "multicluster.x-k8s.io": {"ServiceExport", "ServiceImport"},
     "networking.gke.io": {"FrontendConfig", "GCPBackendPolicy", "GCPGatewayPolicy", "HealthCheckPolicy", "ManagedCertificate"},
-    "networking.istio.io": {"DestinationRule", "Gateway", "ServiceEntry", "Sidecar", "VirtualService", "WorkloadEntry"},
+    "networking.istio.io": {
+        "DestinationRule", "EnvoyFilter", "Gateway", "ServiceEntry", "Sidecar", "VirtualService", "WorkloadEntry", "WorkloadGroup",
+    },
+    "onepassword.com": {"OnePasswordItem"},
+    "operator.victoriametrics.com": {
+        "VMAlertmanagerConfig", "VMPodScrape", "VMProbe", "VMRule", "VMScrapeConfig", "VMServiceScrape", "VMStaticScrape",
+    },
     "projectcontour.io": {"HTTPProxy"},
     "route.openshift.io": {"Route"},
     "scheduling.volcano.sh": {"PodGroup"},
     "scheduling.x-k8s.io": {"PodGroup"},
     "security.istio.io": {"AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"},
     "secrets-store.csi.x-k8s.io": {"SecretProviderClass"},
+    "secrets.hashicorp.com": {"VaultAuth", "VaultConnection", "VaultDynamicSecret", "VaultPKISecret", "VaultStaticSecret"},
+    "secrets.infisical.com": {"InfisicalSecret"},
     "serving.knative.dev": {"Configuration", "Route", "Service"},
     "snapshot.storage.k8s.io": {"VolumeSnapshot"},
     "sparkoperator.k8s.io": {"ScheduledSparkApplication", "SparkApplication"},
+    "telemetry.istio.io": {"Telemetry"},
     "traefik.containo.us": {"IngressRoute", "Middleware"},
     "traefik.io": {"IngressRoute", "Middleware"},
     "trainer.kubeflow.org": {"TrainJob", "TrainingRuntime"},
@@ -127,7 +138,8 @@ _CLUSTER_SCOPED = {
     },
     "scheduling.run.ai": {"Queue"},
     "trainer.kubeflow.org": {"ClusterTrainingRuntime"},
-    "external-secrets.io": {"ClusterExternalSecret", "ClusterSecretStore"},
+    "external-secrets.io": {"ClusterExternalSecret", "ClusterPushSecret", "ClusterSecretStore"},
+    "generators.external-secrets.io": {"ClusterGenerator"},
     "snapshot.storage.k8s.io": {"VolumeSnapshotClass", "VolumeSnapshotContent"},
     "keda.sh": {"ClusterTriggerAuthentication"},
     "monitoring.googleapis.com": {"ClusterPodMonitoring", "ClusterRules", "GlobalRules"},

@@ -1,5 +1,5 @@
 """
-What other projects bring beside an app: routes and rules of meshes and gateways, and what makes or guards secrets.
+What other projects bring beside an app: routes and rules of meshes and gateways, monitors, and what makes or guards secrets.
 
 Like the kinds of `pointers` they become no pods and travel with the app that they are for. Unlike those they may be declared by a user,
 who may know better; then this is not asked. What a kind only names, and what may as well be there for all, such as an Issuer, a SecretStore or a
@@ -9,33 +9,28 @@ Gateway, goes along where the source has it and is not missed where it has not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from msgspec import structs
 
 from gitplacer.documents import Cursor
 from gitplacer.documents.parse import load
+from gitplacer.workloads import vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.pointing import label_selector, local, plain_selector, selecting, selects
+from gitplacer.workloads.vaults import optional
 
 _CERT_MANAGER = "cert-manager.io"
-_EXTERNAL_SECRETS = "external-secrets.io"
 _GATEWAY = "gateway.networking.k8s.io"
 _ISTIO = "networking.istio.io"
 _GKE = "cloud.google.com"
+_VICTORIA_METRICS = "operator.victoriametrics.com"
 BACKEND_CONFIG = "cloud.google.com/backend-config"
 """The annotation of a Service that names the BackendConfigs of its ports, as JSON."""
 FRONTEND_CONFIG = "networking.gke.io/v1beta1.FrontendConfig"
 MANAGED_CERTIFICATES = "networking.gke.io/managed-certificates"
 """Annotations of an Ingress by which GKE finds what is beside it."""
-
-
-def optional(found: Iterator[Reference]) -> Iterator[Reference]:
-    """References to what goes along where it is ours."""
-    for each in found:
-        yield replace(each, optional=True)
 
 
 # Meshes and gateways
@@ -74,6 +69,13 @@ def _rule_of_a_mesh(root: Cursor) -> ObjectFacts:
     return ObjectFacts(
         selects=selects(label_selector(spec.mapping("selector"))), points_at=_targets(root, spec), watches=True
     )
+
+
+def _proxies(root: Cursor) -> ObjectFacts:
+    """With neither selector nor target it is for the proxies of the whole namespace."""
+    spec = root.mapping("spec")
+    chosen = plain_selector(spec.mapping("workloadSelector"), "labels")
+    return ObjectFacts(selects=selects(chosen), points_at=_targets(root, spec), watches=True)
 
 
 def _targets(root: Cursor, spec: Cursor) -> tuple[Reference, ...]:
@@ -164,36 +166,6 @@ def _issuer(root: Cursor) -> ObjectFacts:
     return ObjectFacts(needs=distinct(named(root.mapping("spec").mapping("ca"), "Secret", "secretName")))
 
 
-def stores_of(spec: Cursor) -> Iterator[Reference]:
-    """The SecretStores of an ExternalSecret; a ClusterSecretStore is none of a namespace."""
-    sources = [each.mapping("sourceRef") for key in ("data", "dataFrom") for each in spec.items(key)]
-    for store in (spec.mapping("secretStoreRef"), *(source.mapping("storeRef") for source in sources)):
-        if store.text("kind", "SecretStore") == "SecretStore":
-            yield from optional(named(store, "SecretStore", api_group=_EXTERNAL_SECRETS))
-
-
-def _secret_store(root: Cursor) -> ObjectFacts:
-    """The accounts and Secrets by which it comes in, wherever its provider has them."""
-    return ObjectFacts(needs=distinct(optional(_credentials(root, root.mapping("spec").mapping("provider")))))
-
-
-def _credentials(root: Cursor, owner: Cursor) -> Iterator[Reference]:
-    for key, below in owner.value.items():
-        if isinstance(below, dict):
-            inner = owner.mapping(key)
-            kind = (
-                "ServiceAccount"
-                if key == "serviceAccountRef"
-                else "Secret"
-                if key.lower().endswith("secretref")
-                else ""
-            )
-            if kind and isinstance(below.get("name"), str):
-                yield from local(root, inner, kind)
-            else:
-                yield from _credentials(root, inner)
-
-
 def _push_secret(root: Cursor) -> ObjectFacts:
     pushed = root.mapping("spec").mapping("selector").mapping("secret")
     return ObjectFacts(points_at=distinct(named(pushed, "Secret")), watches=True)
@@ -205,14 +177,27 @@ def _secret_provider(root: Cursor) -> ObjectFacts:
     return ObjectFacts(provides=distinct(found for each in objects for found in named(each, "Secret", "secretName")))
 
 
-def _service_monitor(root: Cursor) -> ObjectFacts:
+# Monitors
+
+
+def pod_monitor(root: Cursor) -> ObjectFacts:
     """With a namespaceSelector it may look at other namespaces, or at all."""
+    spaces = root.mapping("spec").mapping("namespaceSelector")
+    if spaces.boolean("any"):
+        return ObjectFacts()
+    return selecting("selector", watches=True)(root).but(looks_at=spaces.texts("matchNames"))
+
+
+def _service_monitor(root: Cursor) -> ObjectFacts:
     spec = root.mapping("spec")
     spaces = spec.mapping("namespaceSelector")
     if spaces.boolean("any"):
         return ObjectFacts()
     picks = selects(label_selector(spec.mapping("selector")))
     return ObjectFacts(picks=picks, watches=True, looks_at=spaces.texts("matchNames"))
+
+
+# Autoscalers
 
 
 def _trigger_authentication(root: Cursor) -> ObjectFacts:
@@ -240,8 +225,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (_CERT_MANAGER, "Issuer"): _issuer,
     ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
     (_GKE, "BackendConfig"): _backend_config,
-    (_EXTERNAL_SECRETS, "PushSecret"): _push_secret,
-    (_EXTERNAL_SECRETS, "SecretStore"): _secret_store,
+    ("external-secrets.io", "PushSecret"): _push_secret,
     (_ENVOY, "BackendTrafficPolicy"): _attached,
     (_ENVOY, "ClientTrafficPolicy"): _attached,
     (_ENVOY, "EnvoyExtensionPolicy"): _attached,
@@ -253,12 +237,18 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("monitoring.coreos.com", "ServiceMonitor"): _service_monitor,
     ("networking.gke.io", "GCPGatewayPolicy"): _attached,
     (_ISTIO, "DestinationRule"): _destination_rule,
+    (_ISTIO, "EnvoyFilter"): _proxies,
+    (_ISTIO, "Sidecar"): _proxies,
     (_ISTIO, "VirtualService"): _virtual_service,
+    (_VICTORIA_METRICS, "VMPodScrape"): pod_monitor,
+    (_VICTORIA_METRICS, "VMServiceScrape"): _service_monitor,
     ("projectcontour.io", "HTTPProxy"): _http_proxy,
     ("secrets-store.csi.x-k8s.io", "SecretProviderClass"): _secret_provider,
     ("security.istio.io", "AuthorizationPolicy"): _rule_of_a_mesh,
     ("security.istio.io", "PeerAuthentication"): _rule_of_a_mesh,
     ("security.istio.io", "RequestAuthentication"): _rule_of_a_mesh,
+    ("telemetry.istio.io", "Telemetry"): _rule_of_a_mesh,
     ("vpcresources.k8s.aws", "SecurityGroupPolicy"): selecting("podSelector", watches=True),
+    **vaults.READERS,
 }
 """(API group, kind) to its reader."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import LabelPairs
-from gitplacer.workloads import companions, devices, limitranges, priorityclasses, quotas
+from gitplacer.workloads import companions, devices, limitranges, priorityclasses, quotas, vaults
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, at, distinct
 from gitplacer.workloads.podtemplate import named
@@ -60,14 +60,6 @@ def _resource_quota(root: Cursor) -> ObjectFacts:
 
 def _priority_class(root: Cursor) -> ObjectFacts:
     return ObjectFacts(priority_class=priorityclasses.read(root))
-
-
-def _pod_monitor(root: Cursor) -> ObjectFacts:
-    """With a namespaceSelector it may look at other namespaces, or at all."""
-    spaces = root.mapping("spec").mapping("namespaceSelector")
-    if spaces.boolean("any"):
-        return ObjectFacts()
-    return selecting("selector", watches=True)(root).but(looks_at=spaces.texts("matchNames"))
 
 
 def _ingress(root: Cursor) -> ObjectFacts:
@@ -131,7 +123,7 @@ def _traefik_route(root: Cursor) -> ObjectFacts:
         needs=distinct(
             [
                 *named(spec.mapping("tls"), "Secret", "secretName"),
-                *companions.optional(f for each in middlewares for f in local(root, each, "Middleware", group)),
+                *vaults.optional(f for each in middlewares for f in local(root, each, "Middleware", group)),
             ]
         ),
     )
@@ -193,7 +185,7 @@ def _external_secret(root: Cursor) -> ObjectFacts:
     target = spec.mapping("target")
     return ObjectFacts(
         provides=distinct(named(target if target.text("name") else root.mapping("metadata"), "Secret")),
-        needs=distinct(companions.stores_of(spec)),
+        needs=distinct(vaults.stores_of(spec)),
     )
 
 
@@ -257,7 +249,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (GATEWAY, "TLSRoute"): _route,
     (GATEWAY, "UDPRoute"): _route,
     ("keda.sh", "ScaledObject"): _scaled_object,
-    ("monitoring.coreos.com", "PodMonitor"): _pod_monitor,
+    ("monitoring.coreos.com", "PodMonitor"): companions.pod_monitor,
     ("monitoring.googleapis.com", "PodMonitoring"): selecting("selector", watches=True),
     ("networking.gke.io", "GCPBackendPolicy"): targeting("targetRef", "Service"),
     ("networking.gke.io", "HealthCheckPolicy"): targeting("targetRef", "Service"),
