@@ -29,6 +29,7 @@ from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.variants import Variants, as_document
+from gitplacer.workloads import vaults
 from gitplacer.workloads.edits import effects
 from gitplacer.workloads.facts import Scale, at
 from gitplacer.workloads.headaddress import SPEC, HeadAddress, Missing, head_address
@@ -42,7 +43,7 @@ _GOES_ALONG = frozenset({
     ("", "ConfigMap"), ("", "Namespace"), ("", "Secret"), ("", "ServiceAccount"), ("bitnami.com", "SealedSecret"),
     ("external-secrets.io", "ExternalSecret"), ("rbac.authorization.k8s.io", "Role"),
     ("rbac.authorization.k8s.io", "RoleBinding"), ("resource.k8s.io", "ResourceClaimTemplate"),
-    ("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
+    ("secrets-store.csi.x-k8s.io", "SecretProviderClass"), *vaults.READERS,
 })  # fmt: skip
 """What workers may need where they run, and does no harm on several clusters."""
 

@@ -185,6 +185,36 @@ def test_the_service_of_the_group_goes_along_in_place_of_a_mirrored_one() -> Non
     assert there == home
 
 
+@pytest.mark.parametrize(
+    ("bringing", "store"),
+    [
+        (
+            "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: token}\n"
+            "spec: {secretStoreRef: {name: vault}}\n",
+            "apiVersion: external-secrets.io/v1\nkind: SecretStore\nmetadata: {name: vault}\nspec: {provider: {fake: {}}}\n",
+        ),
+        (
+            "apiVersion: secrets.hashicorp.com/v1beta1\nkind: VaultStaticSecret\nmetadata: {name: token}\n"
+            "spec: {vaultAuthRef: vault, destination: {name: token, create: true}}\n",
+            "apiVersion: secrets.hashicorp.com/v1beta1\nkind: VaultAuth\nmetadata: {name: vault}\nspec: {method: jwt}\n",
+        ),
+    ],
+)
+def test_what_brings_a_secret_to_remote_workers_goes_along_with_what_it_needs(bringing: str, store: str) -> None:
+    group = bringing.split()[1].split("/")[0]
+    source = app(more=f"{bringing}---\n{store}")
+    source["workloads/ml/llm.yaml"] = source["workloads/ml/llm.yaml"].replace(
+        "envFrom: [", "envFrom: [{secretRef: {name: token}}, "
+    )
+    story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), source, capacity=TWO)
+    assert outcome(story.run()) == {"ml/llm": "Place cloud,on-prem Spans"}
+    there = documents(story, "clusters/cloud/workloads/ml/llm/more.yaml")
+    assert [(each["apiVersion"].split("/")[0], each["metadata"]["name"]) for each in there] == [
+        (group, "token"),
+        (group, "vault"),
+    ]
+
+
 def test_a_job_spans_clusters_by_a_service_of_its_own() -> None:
     story = Story.of(*MESHED, policy("p", ON_PREM_FIRST), app(kind="RayJob", more=HEAD_SERVICE), capacity=TWO)
     assert outcome(story.run()) == {"ml/llm": "Place cloud,on-prem Spans"}
