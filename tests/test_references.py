@@ -96,6 +96,29 @@ def test_a_pod_needs_what_its_template_names(value: dict[str, Any], needs: list[
     assert names(facts(value).needs) == needs
 
 
+@pytest.mark.parametrize(
+    ("annotation", "needs"),
+    [
+        ("rdma", ["rdma?"]),
+        ("rdma-a, rdma-b@net1,,", ["rdma-a?", "rdma-b?"]),
+        ("team/own@eth1,far/away", ["away?", "own?"]),  # what is of another namespace is nobody of ours
+        (
+            '[{"name": "rdma", "interface": "net1"}, {"name": "b", "namespace": "team"}, {"namespace": 1}, 3]',
+            ["b?", "rdma?"],
+        ),
+        ('{"name": "one", "namespace": 1}', ["one?"]),
+        ("[{", []),
+        ("", []),
+    ],
+)
+def test_a_pod_takes_along_the_networks_that_it_is_attached_to(annotation: str, needs: list[str]) -> None:
+    template = {"metadata": {"annotations": {"k8s.v1.cni.cncf.io/networks": annotation}}, **TEMPLATE}
+    value = cluster("team", headGroupSpec={"template": template})
+    found = facts(value).needs
+    assert sorted(names(found)) == [f"NetworkAttachmentDefinition/{need}" for need in needs]
+    assert {each.namespace for each in found} <= {"", "team", "far"}
+
+
 TEMPLATE = {"spec": {"containers": [{"name": "ray"}]}}
 
 

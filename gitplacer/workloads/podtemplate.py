@@ -25,6 +25,7 @@ from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.images import is_image
+from gitplacer.workloads.networks import attached
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
 
@@ -103,7 +104,9 @@ def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> Po
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
         return replace(_EMPTY, labels=labels)
-    return read_spec(pod.mapping("spec"), around, injected, labels)
+    found = read_spec(pod.mapping("spec"), around, injected, labels)
+    networks = tuple(attached(metadata))
+    return replace(found, needs=(*found.needs, *networks)) if networks else found
 
 
 def _report_metadata(metadata: Cursor, labels: Mapping[str, str]) -> None:
