@@ -734,6 +734,25 @@ spec:
             "two",
         ),
     ),
+    "ServiceElsewhere": (
+        Example(
+            (
+                (
+                    "workloads/hello/chat.yaml",
+                    POD.format("chat", "", "    env: [{name: MODEL, value: 'http://llm-head-svc:8000'}]\n"),
+                ),
+            ),
+            beside={
+                "workloads/hello/llm.yaml": RAYCLUSTER.replace("name: two", "name: llm").replace(
+                    "  workerGroupSpecs:\n", ""
+                ),
+                "clusters/other.yaml": CLUSTER.format("other", "  provider: aws\n"),
+                "capacity/other.yaml": NODES.format("04:00", "count: 2").replace("my-cluster", "other"),
+                "policies/models.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: models}\nspec:\n"
+                "  precedence: 1\n  select: {paths: [workloads/hello/llm.yaml]}\n  clusters: {names: [other]}\n  placement: {type: Capacity}\n",
+            },
+        ),
+    ),
     "QuotaNotCounted": (
         Example(
             (

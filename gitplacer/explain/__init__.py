@@ -24,6 +24,7 @@ from gitplacer.explain.decisions import (
     verdict_text,
     why,
 )
+from gitplacer.explain.farcalls import called_from_afar
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
 from gitplacer.explain.manyproblems import lines_of_problems, told
@@ -62,6 +63,7 @@ __all__ = [
     "amendment_text",
     "amount_text",
     "amounts_text",
+    "called_from_afar",
     "changes_nothing",
     "cluster_change",
     "cluster_count",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gitplacer import workloads
 from gitplacer.documents import Document, Path
+from gitplacer.explain.farcalls import called_from_afar
 from gitplacer.explain.findings import limits_text, tally_text
 from gitplacer.explain.notlookedat import not_looked_at
 from gitplacer.explain.view import PlanView
@@ -62,7 +63,8 @@ def problems_of(decision: Decision, view: PlanView) -> tuple[Problem, ...]:
     group = view.group(decision)
     told = never_to_run((one for one in view.plan.stranded if one.group == decision.group), view.snapshot)
     more = not_looked_at(one for one in view.plan.uncounted if one.group == decision.group)
-    return (*(group.problems if group is not None else ()), *told, *more)
+    afar = called_from_afar(one for one in view.plan.apart if one.group == decision.group)
+    return (*(group.problems if group is not None else ()), *told, *more, *afar)
 
 
 def _problem(document: Document, message: str, hint: str, path: Path) -> Problem:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gitplacer.model.counts import Counts
 from gitplacer.model.decision import Action, Claim, Decision, Finding, Move, Reason, action_of
 from gitplacer.model.verdicts import Verdicts, verdicts_of
+from gitplacer.placement.apart import Apart, apart
 from gitplacer.placement.books import Books
 from gitplacer.placement.division import brought_on, divides
 from gitplacer.placement.foresight import expect
@@ -43,7 +44,7 @@ class Plan:
     One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
     looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where nobody has asked.
     `stranded` are pods that may come later to groups of which is planned, and could never run where these are; `uncounted` is what quotas bound of
-    which nobody knows how much these groups bring.
+    which nobody knows how much these groups bring; `apart` are their objects that call Services which are elsewhere.
     """
 
     decisions: tuple[Decision, ...]
@@ -51,6 +52,7 @@ class Plan:
     outgrown: frozenset[str] | None = field(default=None, compare=False)
     stranded: tuple[Stranded, ...] = field(default=(), compare=False)
     uncounted: tuple[Uncounted, ...] = field(default=(), compare=False)
+    apart: tuple[Apart, ...] = field(default=(), compare=False)
 
     def counts(self) -> dict[Action, int]:
         """How many groups each action concerns; the counts add up to the number of groups."""
@@ -110,7 +112,8 @@ def plan(
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
     told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
     unknown = tuple(uncounted(shared, told))
-    return Plan(told, frozenset(shared.sought), this.outgrown(), tuple(stranded(shared, told)), unknown)
+    vain, far = tuple(stranded(shared, told)), tuple(apart(shared, told))
+    return Plan(told, frozenset(shared.sought), this.outgrown(), vain, unknown, far)
 
 
 def _told_after(shared: Pass, earlier: Decision | None, decision: Decision) -> Decision:

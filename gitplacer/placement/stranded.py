@@ -39,7 +39,7 @@ def stranded(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Stranded]:
             and _runs_as_written(decision)
         ):
             for name in decision.after:
-                if name in shared.clusters and not _leaves(decision, name):
+                if name in shared.clusters and not leaves(decision, name):
                     yield from _on(shared, group, decision, name)
 
 
@@ -49,7 +49,8 @@ def _runs_as_written(decision: Decision) -> bool:
     return decision.action is not Action.HOLD or decision.updated_in_place
 
 
-def _leaves(decision: Decision, name: str) -> bool:
+def leaves(decision: Decision, name: str) -> bool:
+    """Whether a group is on its way from a cluster."""
     return name in decision.frozen or (decision.move is not None and name in decision.move.sources)
 
 

@@ -229,6 +229,16 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "ServiceElsewhere": Code(
+        "An app calls a Service that is on other clusters than it",
+        "A variable or a command line of its pods names a Service of the source, or one that KubeRay makes for a Ray object, such as `http://llm-serve-svc:8000`, and the name "
+        "means nothing on a cluster where that Service is not. Naming it joins nothing: a model may have many callers, each with a policy of its own. Read are "
+        "literal values of `env` and the words of `command` and `args`; what a ConfigMap says is not. Nothing is said where a Cilium Cluster Mesh joins the clusters (`mesh` of the "
+        "Cluster), and where the Service is nowhere yet. A plan tells this; it holds nothing.",
+        "Join the two in one group: `groupBy` in their policy. Or let the policies of both choose the same clusters. If the Service is reached in another way, allow it.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "UnknownSealingKey": Code(
         "A SealedSecret does not say which key it was sealed for",
         "The clusters that its group may go to open secrets with different keys (`profile.sealingKey`), and a SealedSecret "

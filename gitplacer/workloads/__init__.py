@@ -18,6 +18,7 @@ from gitplacer.model.counts import Count
 from gitplacer.problems import Problem
 from gitplacer.workloads import (
     brought,
+    calls,
     companions,
     cronjob,
     daemonset,
@@ -148,7 +149,10 @@ def read(
         )
         return ObjectFacts(sized=True), root.problems.told()
     facts = bounded_object(root, kind.read(root, around))
-    asked = demands.of(root) or demands.of_pod_templates(root, kind.pod_templates(root.value))
+    templates = kind.pod_templates(root.value)
+    if called := calls.of_pod_templates(root.value, templates):
+        facts = facts.but(calls=called)
+    asked = demands.of(root) or demands.of_pod_templates(root, templates)
     if asked:
         facts = facts.but(demands=asked)
     if around.bounded:

@@ -169,7 +169,7 @@ class ObjectFacts(Struct, frozen=True):
     ServiceAccounts that it uses, whatever its kind, but for the one that every namespace has. `refused` says which of its pods
     the API server does not take where it is, and why; '' where nothing is known against them. `brings` is what its controller makes of it
     besides pods and their claims, by the names of quotas, `again` what of that is there twice while an update runs, and `unsure` of what nobody
-    knows how much it makes.
+    knows how much it makes. `calls` are the Services that its pods are told to call, which bind it to nothing.
     """
 
     roles: tuple[Role, ...] = ()
@@ -198,6 +198,7 @@ class ObjectFacts(Struct, frozen=True):
     brings: Resources = NOTHING
     again: Resources = NOTHING
     unsure: tuple[str, ...] = ()
+    calls: tuple[Reference, ...] = ()
 
     @property
     def gang(self) -> Gang:
