@@ -89,6 +89,11 @@ CASES = [
     ([GPU, "n2 8 32Gi 2"], app("replicas: 0, maxReplicas: 3, numOfHosts: 8"),
      f"up to 3 replicas of worker/gpu, of 8 hosts each, later, and {NONE_LEFT}6 of 8 hosts of a replica find a node; "
      "2 of 2 nodes: taken by those that fit"),
+    ([GPU, "n2 8 32Gi 2"], app("replicas: 0, maxReplicas: 1, numOfHosts: 8"),
+     f"up to 1 replica of worker/gpu, of 8 hosts, later, and {NONE_LEFT}6 of 8 hosts of a replica find a node; "
+     "2 of 2 nodes: taken by those that fit"),
+    ([PLAIN], app("replicas: 0, maxReplicas: 1"),
+     f"up to 1 pod of worker/gpu later, and {NONE_LEFT}1 of 1 node: not enough nvidia.com/gpu"),
     # a cluster that knows no more of a pod than its name asks for
     ([GPU], app(pod="nodeSelector: {kubernetes.io/hostname: n1},"), ""),
     ([GPU, "n2 8 32Gi"], app(pod="nodeSelector: {kubernetes.io/hostname: n2},"),

@@ -76,8 +76,12 @@ def _problem(document: Document, message: str, hint: str, path: Path) -> Problem
 
 def _number(role: str, hosts: int, most: int | None) -> str:
     """`up to 8 pods of worker/gpu`, and of how many hosts where several belong together."""
-    sets = f"pods of {role}" if hosts == 1 else f"replicas of {role}, of {hosts} hosts each,"
-    return f"any number of {sets}" if most is None else f"up to {most // hosts} {sets}"
+    number = None if most is None else most // hosts
+    if hosts == 1:
+        sets = f"{'pod' if number == 1 else 'pods'} of {role}"
+    else:
+        sets = f"replica of {role}, of {hosts} hosts," if number == 1 else f"replicas of {role}, of {hosts} hosts each,"
+    return f"any number of {sets}" if number is None else f"up to {number} {sets}"
 
 
 def _why(finding: Finding) -> str:
