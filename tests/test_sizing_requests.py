@@ -338,6 +338,39 @@ def test_a_part_of_a_gpu_that_only_an_annotation_says_is_not_counted(key: str) -
     )
 
 
+@pytest.mark.parametrize(
+    ("metadata", "containers", "told"),
+    [
+        ({"annotations": {"gke-gcsfuse/volumes": "true"}}, ["c"], ["gke-gcsfuse-sidecar"]),
+        ({"annotations": {"gke-gcsfuse/volumes": "false"}}, ["c"], []),
+        ({"annotations": {"gke-gcsfuse/volumes": "true"}}, ["gke-gcsfuse-sidecar"], ["gke-gcsfuse-sidecar"]),
+        ({"annotations": {"vault.hashicorp.com/agent-inject": "true"}}, ["c"], ["vault-agent"]),
+        ({"labels": {"sidecar.istio.io/inject": "true"}}, ["c"], ["istio-proxy"]),
+        (
+            {"annotations": {"linkerd.io/inject": "enabled", "dapr.io/enabled": "true"}},
+            ["c"],
+            ["linkerd-proxy", "daprd"],
+        ),
+        ({"annotations": None, "labels": None}, ["c"], []),
+    ],
+)
+def test_what_a_webhook_adds_to_pods_that_ask_for_it_is_not_counted(
+    metadata: dict[str, Any], containers: list[str], told: list[str]
+) -> None:
+    value = pod(containers=[{"name": name} for name in containers])
+    value["metadata"] |= metadata
+    found = [problem for problem in read(value)[1] if problem.code == "NotCounted"]
+    assert [problem.severity for problem in found] == [Severity.WARNING] * len(told)
+    assert all(any(name in problem.message for problem in found) for name in told)
+
+
+def test_a_sidecar_that_says_what_it_asks_for_is_counted_like_any_other() -> None:
+    asking = {"name": "istio-proxy", "image": "auto", "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}}}
+    value = pod(containers=[{"name": "c"}, asking])
+    value["metadata"]["annotations"] = {"sidecar.istio.io/inject": "true"}
+    assert read(value)[1] == []
+
+
 def test_who_names_the_scheduler_that_is_there_anyway_is_judged_by_it() -> None:
     assert read(pod(containers=[{"name": "c"}], schedulerName="default-scheduler"))[1] == []
 

@@ -28,6 +28,7 @@ from gitplacer.workloads.images import is_image
 from gitplacer.workloads.networks import attached
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
+from gitplacer.workloads.webhooks import asked_for
 
 
 class Injected(Struct, frozen=True):
@@ -104,7 +105,11 @@ def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> Po
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
         return replace(_EMPTY, labels=labels)
-    found = read_spec(pod.mapping("spec"), around, injected, labels)
+    spec = pod.mapping("spec")
+    found = read_spec(spec, around, injected, labels)
+    for webhook in asked_for(metadata, spec):
+        what = f"the container {webhook.container} that a webhook adds for {webhook.key}"
+        _report_uncounted(metadata.mapping(webhook.where), webhook.key, what)
     networks = tuple(attached(metadata))
     return replace(found, needs=(*found.needs, *networks)) if networks else found
 
