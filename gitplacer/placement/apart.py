@@ -8,7 +8,7 @@ may be reached from the other side, and nothing is said; nor of a Service that i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -45,18 +45,18 @@ def apart(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Apart]:
         if member.facts.calls
     ]
     homes = _homes(shared.groups.values()) if callers else {}
+    places = {service: _places(shared, decided, beside) for service, beside in homes.items()}
     for decision, member in callers:
         for (namespace, name), called in _distinct(member).items():
-            beside = homes.get((namespace, name), ())
-            if beside and decision.group not in beside:
-                there = tuple(sorted({cluster for each in beside for cluster in _where(shared, decided, each)}))
+            beside, there = homes.get((namespace, name), {}), places.get((namespace, name), ())
+            if there and decision.group not in beside:
                 lacking = tuple(
                     cluster
                     for cluster in decision.after
                     if cluster in shared.clusters and cluster not in there
                     if not leaves(decision, cluster) and not _meshed(shared, cluster, there)
                 )
-                if there and lacking:
+                if lacking:
                     yield Apart(
                         group=decision.group, member=member, namespace=namespace, called=called, clusters=lacking,
                         beside=tuple(beside), there=there,
@@ -78,21 +78,23 @@ def _distinct(member: SourceObject) -> Mapping[tuple[str, str], Reference]:
     return found
 
 
-def _homes(groups: Iterable[Group]) -> Mapping[tuple[str, str], list[str]]:
+def _homes(groups: Iterable[Group]) -> Mapping[tuple[str, str], Mapping[str, None]]:
     """The groups with which each Service comes, by namespace and name: those of the source, and those that a controller makes."""
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for group in groups:
         for item in (*group.members, *group.shared):
             names = [each.name for each in item.facts.provides if each.kind == "Service" and not each.api_group]
             if item.identity.kind == "Service" and not item.identity.api_group:
                 names.append(item.identity.name)
             for name in names:
-                found[item.identity.namespace, name].append(group.id)
+                found[item.identity.namespace, name][group.id] = None
     return found
 
 
-def _where(shared: Pass, decided: Mapping[str, Decision], group: str) -> Collection[str]:
-    return decided[group].after if group in decided else shared.recorded.get(group, ())
+def _places(shared: Pass, decided: Mapping[str, Decision], groups: Iterable[str]) -> tuple[str, ...]:
+    """The clusters where some groups are, sorted."""
+    each = (decided[group].after if group in decided else shared.recorded.get(group, ()) for group in groups)
+    return tuple(sorted({cluster for clusters in each for cluster in clusters}))
 
 
 def _meshed(shared: Pass, name: str, there: Iterable[str]) -> bool:
