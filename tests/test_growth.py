@@ -135,7 +135,13 @@ _APPROVAL = """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Approval
 metadata: {{name: a-{at}}}
-spec: {{groups: [all/app-{at}], action: {action}, expires: "2026-01-03T00:00:00Z"}}
+spec: {{groups: ['all/app-{at}'], action: {action}, expires: "2026-01-03T00:00:00Z"}}
+"""
+_TENANT = """\
+apiVersion: gitplacer.dev/v1alpha1
+kind: Tenant
+metadata: {name: tNUMBER}
+spec: {paths: ["PATHS"], namespaces: ["NAMESPACES"]}
 """
 _SERVICE = """\
 apiVersion: v1
@@ -207,16 +213,45 @@ def test_as_many_selectors_as_apps_do_not_take_the_square_of_them(selector: str,
 
 
 @pytest.mark.parametrize(
-    "select", ["labelSelector: {matchLabels: {app: app-NUMBER}}", "names: [app-NUMBER]", "paths: [workloads/all/app-NUMBER.yaml]"]
+    "select",
+    [
+        "labelSelector: {matchLabels: {app: app-NUMBER}}", "names: [app-NUMBER]", "paths: [workloads/all/app-NUMBER.yaml]",
+        "labelSelector: {matchExpressions: [{key: has-NUMBER, operator: Exists}]}",
+        "names: ['*-NUMBER']", "names: ['*p-NUMBER?', '[ab]??-NUMBER']", "kinds: ['*Set'], names: ['?pp-NUMBER']",
+        "paths: ['**/app-NUMBER.yaml']", "paths: ['*/all/app-NUMBER.*']", "paths: ['{any}/*/app-NUMBER.y?ml']",
+    ],
 )  # fmt: skip
 def test_as_many_policies_as_apps_do_not_take_the_square_of_them(select: str) -> None:
     def each_by_its_own(number: int) -> Story:
-        story = _one_namespace(number, _APP.replace("pair: PAIR", "app: app-NUMBER"))
+        story = _one_namespace(number, _APP.replace("pair: PAIR", "app: app-NUMBER, has-NUMBER: all"))
         for at in range(number):
             story.source |= policy(f"p-{at}", f"select: {{{select.replace('NUMBER', str(at))}}}\nprecedence: 1")
         return story
 
     assert _grouping_bends(each_by_its_own) == []
+
+
+@pytest.mark.parametrize(
+    ("paths", "namespaces", "path"),
+    [
+        ("workloads/tNUMBER/**", "tNUMBER-*", "workloads/tNUMBER/a.yaml"),
+        ("workloads/*/tNUMBER/**", "*-tNUMBER", "workloads/prod/tNUMBER/a.yaml"),
+        ("**/tNUMBER/*.yaml", "tNUMBER", "workloads/prod/tNUMBER/a.yaml"),
+        ("workloads/*/*-tNUMBER.yaml", "a*-tNUMBER", "workloads/prod/a-tNUMBER.yaml"),
+    ],
+)
+def test_as_many_tenants_as_apps_do_not_take_the_square_of_them(paths: str, namespaces: str, path: str) -> None:
+    def each_of_its_own(number: int) -> Story:
+        story = Story.of(cluster("a"), policy("all", "select: {}"))
+        for at in map(str, range(100, 100 + number)):
+            tenant = _TENANT.replace("PATHS", paths).replace("NAMESPACES", namespaces)
+            story.source[f"tenants/t{at}.yaml"] = tenant.replace("NUMBER", at)
+            story.source[path.replace("NUMBER", at)] = _APP.replace("NUMBER", at)
+        return story
+
+    read = [partial(read_source, each_of_its_own(number).inputs().source, NoMemo()) for number in (20, 40, 80)]
+    assert {len(once().tenancy.disputes) for once in read} == {0}
+    assert list(map(str, too_fast([counted(once) for once in read]))) == []
 
 
 @pytest.mark.usefixtures("less_is_shared")
@@ -253,10 +288,12 @@ def test_apps_that_stand_with_what_they_share_do_not_take_the_square_of_them() -
     assert _standing_bends(_APP.replace("{containers", "{serviceAccountName: all, containers"), once=_ACCOUNT) == []
 
 
+@pytest.mark.parametrize("names", ["all/app-", "*/app-", "a??/*-"])
 @pytest.mark.parametrize("action", ["Move", "Return", "Remove", "Exceed"])
-def test_as_many_approvals_as_apps_do_not_take_the_square_of_them(action: str) -> None:
+def test_as_many_approvals_as_apps_do_not_take_the_square_of_them(action: str, names: str) -> None:
     def told(number: int) -> dict[str, str]:
-        return {f"approvals/{at}.yaml": _APPROVAL.format(at=at, action=action) for at in range(number)}
+        approval = _APPROVAL.replace("all/app-", names)
+        return {f"approvals/{at}.yaml": approval.format(at=at, action=action) for at in range(number)}
 
     assert _standing_bends(then=told) == []
 

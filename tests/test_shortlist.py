@@ -16,7 +16,13 @@ MANY = 9
 """More than are asked one by one."""
 
 
-@given(selections=st.lists(SELECTIONS, min_size=MANY, max_size=2 * MANY), labels=LABELS)
+NAMED = st.builds(
+    lambda select, names: select.model_copy(update={"names": names}),
+    SELECTIONS, st.none() | st.lists(st.sampled_from(["n", "?", "n*", "*n*", "[n]", "o*", "*o"]), max_size=2).map(tuple),
+)  # fmt: skip
+
+
+@given(selections=st.lists(NAMED, min_size=MANY, max_size=2 * MANY), labels=LABELS)
 @settings(deadline=None, max_examples=60)
 def test_nobody_is_missed_and_all_are_in_order(selections: list[ObjectSelector], labels: dict[str, str]) -> None:
     known = of_namespaces(labels)
@@ -34,11 +40,13 @@ def test_nobody_is_missed_and_all_are_in_order(selections: list[ObjectSelector],
     [
         [ObjectSelector(namespaces=(f"ns-{n}",), kinds=("a",)) for n in range(MANY)],
         [ObjectSelector(names=(f"name-{n}",)) for n in range(MANY)],
+        [ObjectSelector(names=("*-name", f"*-{n}-*"), paths=("**",)) for n in range(MANY)],
         [ObjectSelector(paths=(f"a/team-{n}/**",)) for n in range(MANY)],
+        [ObjectSelector(paths=(f"**/team-{n}/**", f"*.x{n}")) for n in range(MANY)],
         [ObjectSelector(label_selector=LabelSelector(match_labels={"k": "x", "app": f"app-{n}"})) for n in range(MANY)],
         [ObjectSelector(namespace_selector=LabelSelector(match_labels={NAME_KEY: f"ns-{n}"})) for n in range(MANY)],
     ],
-    ids=["namespaces", "names", "folders", "labels", "labels of namespaces"],
+    ids=["namespaces", "names", "patterns of names", "folders", "patterns of paths", "labels", "labels of namespaces"],
 )
 def test_who_asks_for_something_else_is_not_on_it(selections: list[ObjectSelector]) -> None:
     shortlist = Shortlist(((select, place) for place, select in enumerate(selections)), of_namespaces({}))

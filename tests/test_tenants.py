@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitplacer import pathglob
+from gitplacer import globoverlap, pathglob
 from gitplacer.explain.decisions import verdict_text
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.selectors import Metadata
@@ -18,6 +18,7 @@ from gitplacer.kinds.tenant import Tenant, TenantSpec
 from gitplacer.model.decision import Reason
 from gitplacer.problems import Severity
 from gitplacer.relocation.guards import Tally
+from gitplacer.source import tenancy
 from gitplacer.source.tenancy import Tenancy, _overlapping
 from tests import test_spanning as spanning
 from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
@@ -572,18 +573,18 @@ patterns = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=4).map("".join
 @given(patterns, patterns)
 def test_two_patterns_overlap_if_and_only_if_some_path_matches_both(one: str, other: str) -> None:
     both = any(pathglob.matches(one.casefold(), path) and pathglob.matches(other.casefold(), path) for path in PATHS)
-    assert pathglob.overlap(one, other) is both or _is_longer(one, other)
+    assert globoverlap.overlap(one, other) is both or _is_longer(one, other)
 
 
 def _is_longer(one: str, other: str) -> bool:
     """Whether the shortest path that both match may have more letters than those that were tried."""
-    return len(one) + len(other) > 6 and pathglob.overlap(one, other)
+    return len(one) + len(other) > 6 and globoverlap.overlap(one, other)
 
 
 @pytest.mark.parametrize("pattern", ["[]", "[!]", "[[a]", "[a&&b]", "{name}/{name}", "[\\d]", "a]b[", "{}", "[z-a]"])
 def test_no_pattern_is_too_strange(pattern: str) -> None:
     assert not pathglob.matches(pattern, "x")
-    assert pathglob.overlap(pattern, "**")
+    assert globoverlap.overlap(pattern, "**")
 
 
 # many tenants
@@ -604,11 +605,39 @@ def as_tenants(some: list[tuple[list[str], list[str]]]) -> tuple[Tenant, ...]:
 @given(st.lists(st.tuples(SOME, SOME), max_size=6))
 def test_tenants_dispute_what_any_two_of_them_dispute(some: list[tuple[list[str], list[str]]]) -> None:
     def share(one: list[str], other: list[str]) -> bool:
-        return any(pathglob.overlap(a, b) for a, b in itertools.product(one, other))
+        return any(globoverlap.overlap(a, b) for a, b in itertools.product(one, other))
 
     pairs = itertools.combinations(enumerate(some), 2)
     disputed = [(str(m), str(n)) for (m, one), (n, two) in pairs if share(one[0], two[0]) or share(one[1], two[1])]
     assert list(_overlapping(as_tenants(some))) == disputed
+
+
+@given(st.lists(st.tuples(SOME, SOME), max_size=8))
+def test_of_very_many_that_dispute_some_are_told_of_each(some: list[tuple[list[str], list[str]]]) -> None:
+    tenants = as_tenants(some)
+    all_of_them = _overlapping(tenants)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tenancy, "_TOLD", 1)
+        told = _overlapping(tenants)
+    assert {*told} <= {*all_of_them}
+    assert {name for pair in told for name in pair} == {name for pair in all_of_them for name in pair}
+    assert len(told) <= len(tenants)
+
+
+@given(st.lists(patterns, max_size=12), st.integers(0, 4))
+def test_patterns_that_overlap_are_among_those_that_may(some: list[str], each: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(globoverlap, "_EACH", each)
+        likely = set(globoverlap.likely_overlaps(some))
+    for (place, one), (after, other) in itertools.combinations(enumerate(some), 2):
+        assert (place, after) in likely or not globoverlap.overlap(one, other)
+
+
+def test_a_pattern_that_a_thousand_tenants_have_is_not_told_of_each_two_of_them() -> None:
+    tenants = as_tenants([([f"workloads/t{n:04}/**"], ["*" if n % 2 else f"t{n:04}-*"]) for n in range(1000)])
+    told = _overlapping(tenants)
+    assert {name for pair in told for name in pair} == {str(n) for n in range(1000)}
+    assert len(told) <= 10 * len(tenants)
 
 
 @given(st.lists(SOME, max_size=6), st.sampled_from(PATHS))
@@ -620,7 +649,7 @@ def test_a_file_is_the_first_tenants_that_has_it_in_its_paths(some: list[list[st
 
 def test_a_thousand_tenants_are_not_held_against_each_other_two_by_two(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(pathglob, "overlap", lambda one, other: asked.append((one, other)))
+    monkeypatch.setattr(globoverlap, "overlap", lambda one, other: asked.append((one, other)))
     tenants = as_tenants([([f"workloads/t{n:04}/**"], [f"t{n:04}-*"]) for n in range(1000)])
     assert not list(_overlapping(tenants)) and not asked
     monkeypatch.setattr(pathglob, "matches", lambda pattern, path: not asked.append((pattern, path)))
@@ -632,7 +661,7 @@ def test_tenants_whose_patterns_differ_in_a_folder_or_an_end_are_told_apart_with
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     followed = list[tuple[str, str]]()
-    monkeypatch.setattr(pathglob, "_share_a_path", lambda one, other: bool(followed.append((one, other))))
+    monkeypatch.setattr(globoverlap, "_share_a_path", lambda one, other: bool(followed.append((one, other))))
     tenants = as_tenants([([f"*/workloads-?/t{n:02}/**"], [f"*-t{n:02}", f"[a-c]x-*-t{n:02}"]) for n in range(50)])
     assert not list(_overlapping(tenants))
     assert all("[" in one + other for one, other in followed), "what has brackets is not looked into"
@@ -640,4 +669,4 @@ def test_tenants_whose_patterns_differ_in_a_folder_or_an_end_are_told_apart_with
 
 @given(st.lists(st.sampled_from((*TOKENS, "[/a]", "[", "{")), max_size=6).map("".join), patterns)
 def test_what_is_told_apart_by_a_name_shares_no_path(one: str, other: str) -> None:
-    assert pathglob.overlap(one, other) is pathglob._share_a_path(one.casefold(), other.casefold())
+    assert globoverlap.overlap(one, other) is globoverlap._share_a_path(one.casefold(), other.casefold())

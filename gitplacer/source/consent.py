@@ -9,7 +9,7 @@ A fleet may have as many Approvals as groups, so a group is held against those a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from gitplacer import pathglob
 from gitplacer.documents import Document
+from gitplacer.globparts import Likely, of_path
 from gitplacer.kinds.approval import LONGEST, Approval, ApprovedAction
 from gitplacer.problems import Location, Problem, Severity, nearest
 
@@ -73,7 +74,7 @@ class Approvals(Sequence[Consent]):
 
     def about(self, group_id: str) -> list[Consent]:
         """Those that name a group, in their order."""
-        may = sorted(set(self._by_beginning.of(group_id)))
+        may = sorted(set(self._likely.of(group_id)))
         return [item for item in (self.items[number] for number in may) if item.approval.names(group_id)]
 
     @cached_property
@@ -82,10 +83,9 @@ class Approvals(Sequence[Consent]):
         return frozenset(item.identity for item in self.items)
 
     @cached_property
-    def _by_beginning(self) -> pathglob.Beginnings[int]:
-        return pathglob.Beginnings(
-            (pattern, number) for number, item in enumerate(self.items) for pattern in item.approval.spec.groups
-        )
+    def _likely(self) -> Likely[int]:
+        items = enumerate(self.items)
+        return Likely((of_path(pattern), number) for number, item in items for pattern in item.approval.spec.groups)
 
 
 def bound_to_plans(approvals: Approvals, now: datetime) -> tuple[Consent, ...]:
@@ -141,6 +141,7 @@ def consent_problems(
     What is wrong with the Approvals of a source. `groups` are the ids of all groups, in the source or deployed;
     `carried_out` are, by group, the identities of those that have counted.
     """
+    meant = _matching((pattern for item in approvals for pattern in item.approval.spec.groups), groups)
     for item in approvals:
         spec = item.approval.spec
         if spec.expires > now + LONGEST:
@@ -162,7 +163,7 @@ def consent_problems(
             message = f"there is no cluster {spec.to} to move to"
             yield item.document.problem("NoSuchCluster", message, nearest(spec.to, clusters), path=("spec", "to"))
         for index, pattern in enumerate(spec.groups):
-            if not _names_any(pattern, groups):
+            if pattern not in meant:
                 message = f"no group is called {pattern}"
                 hint = nearest(pattern, groups)
                 path = ("spec", "groups", index)
@@ -170,10 +171,17 @@ def consent_problems(
     yield from _disagreeing(approvals, groups, carried_out, now)
 
 
-def _names_any(pattern: str, groups: Collection[str]) -> bool:
-    if pathglob.is_plain(pattern):
-        return pattern in groups
-    return any(pathglob.matches(pattern, group_id) for group_id in groups)
+def _matching(patterns: Iterable[str], groups: Collection[str]) -> set[str]:
+    """Those of some patterns that name a group."""
+    waiting = set(patterns)
+    found = {pattern for pattern in waiting if pathglob.is_plain(pattern) and pattern in groups}
+    waiting = {pattern for pattern in waiting if not pathglob.is_plain(pattern)}
+    likely = Likely((of_path(pattern), pattern) for pattern in waiting)
+    for group_id in groups if waiting else ():
+        met = {pattern for pattern in likely.of(group_id) if pattern in waiting and pathglob.matches(pattern, group_id)}
+        waiting -= met
+        found |= met
+    return found
 
 
 def _disagreeing(

@@ -15,8 +15,9 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from gitplacer import pathglob
+from gitplacer import globoverlap, pathglob
 from gitplacer.documents import Document
+from gitplacer.globparts import Likely, of_path
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.tenant import Tenant
@@ -31,12 +32,15 @@ RESERVED = ("kube-*", "argocd", "flux-system")
 """Namespaces of Kubernetes itself, of Argo CD and of Flux, where they usually are. Whoever writes there is more than a tenant."""
 
 _SYSTEM_CLASSES = "system-"
+_TOLD = 10
+"""So many others are told of each tenant that it overlaps with, if it does with more."""
 
 
 class Tenancy(Struct, frozen=True, dict=True):
     """
     The Tenants of a source. `declared` says that there are some, even if none could be read: then a file that no readable one has is
-    nobody's. `complete` says that all could be. `disputes` are the names of two that may both write some path, or both use some namespace.
+    nobody's. `complete` says that all could be. `disputes` are the names of two that may both write some path, or both use some namespace: at least one
+    pair of each tenant that there is such another of.
     """
 
     tenants: tuple[Tenant, ...] = ()
@@ -139,10 +143,10 @@ class Tenancy(Struct, frozen=True, dict=True):
         return {name: other for one, two in self.disputes for name, other in ((one, two), (two, one))}
 
     @cached_property
-    def _by_path(self) -> pathglob.Beginnings[tuple[int, str]]:
+    def _by_path(self) -> Likely[tuple[int, str]]:
         """The patterns of paths, with the numbers of the Tenants that have them."""
         patterns = ((number, p) for number, tenant in enumerate(self.tenants) for p in tenant.spec.paths)
-        return pathglob.Beginnings((pattern, (number, pattern)) for number, pattern in patterns)
+        return Likely((of_path(pattern), (number, pattern)) for number, pattern in patterns)
 
     @cached_property
     def _owners(self) -> dict[str, Tenant | None]:
@@ -172,16 +176,18 @@ def read_tenancy(documents: Iterable[Document], torn_kinds: Iterable[str], spec:
 
 def tenancy_problems(tenancy: Tenancy, documents: Iterable[Document]) -> Iterator[Problem]:
     """What is wrong between Tenants, told at the later one of two. `documents` are those that the Tenants were read from."""
+    earlier: dict[str, list[str]] = {}
+    for one, other in tenancy.disputes:
+        earlier.setdefault(other, []).append(one)
     for document in documents:
         parsed = parse_own(document) if document.parsed.says[1] == "Tenant" and is_own(document) else None
         if not isinstance(parsed, Tenant):
             continue
         yield from _unlimited(parsed, document)
-        for one, other in tenancy.disputes:
-            if other == parsed.name:
-                message = f"tenants {one} and {other} may both write some path, or both use some namespace"
-                hint = "make their paths and namespaces differ; until then nothing of either is touched"
-                yield document.problem("TenantsOverlap", message, hint, path=("spec", "paths"))
+        for one in earlier.get(parsed.name, ()):
+            message = f"tenants {one} and {parsed.name} may both write some path, or both use some namespace"
+            hint = "make their paths and namespaces differ; until then nothing of either is touched"
+            yield document.problem("TenantsOverlap", message, hint, path=("spec", "paths"))
 
 
 def _unlimited(tenant: Tenant, document: Document) -> Iterator[Problem]:
@@ -195,26 +201,35 @@ def _unlimited(tenant: Tenant, document: Document) -> Iterator[Problem]:
                 yield document.problem("QuotaOfNothing", message, like_resource(name), path=path, severity=severity)
 
 
-def _overlapping(tenants: Sequence[Tenant]) -> Iterator[tuple[str, str]]:
-    paths = [tenant.spec.paths for tenant in tenants]
-    namespaces = [tenant.spec.namespaces for tenant in tenants]
-    for one, other in sorted({*_perhaps(paths), *_perhaps(namespaces)}):
-        if _overlap(paths[one], paths[other]) or _overlap(namespaces[one], namespaces[other]):
-            yield tenants[one].name, tenants[other].name
+def _overlapping(tenants: Sequence[Tenant]) -> list[tuple[str, str]]:
+    """The names of two that overlap, for each tenant with _TOLD others at most: a pattern copied into all of a thousand makes half a million pairs."""
+    by_paths, by_namespaces = _others([t.spec.paths for t in tenants]), _others([t.spec.namespaces for t in tenants])
+    found = set[tuple[int, int]]()
+    for number, rivals in enumerate(map(set.union, by_paths, by_namespaces)):
+        found.update((min(number, other), max(number, other)) for other in sorted(rivals)[:_TOLD])
+    return [(tenants[one].name, tenants[other].name) for one, other in sorted(found)]
 
 
-def _perhaps(patterns: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+def _others(patterns: Sequence[Sequence[str]]) -> list[set[int]]:
     """
-    By their numbers, any two whose patterns may match the same: of these one begins as the other does. Few do where each tenant has a folder of its
-    own, however many tenants there are.
+    For the patterns of each tenant, by its number, the numbers of some others of which a pattern may match the same: of all, if there are _TOLD or
+    fewer. Few patterns are held against each other, however many tenants there are, where each has a folder of its own.
     """
-    folded = [(pattern.casefold(), number) for number, some in enumerate(patterns) for pattern in some]
-    known = pathglob.Beginnings(folded)
-    for pattern, number in folded:
-        for other in known.of(pathglob.beginning(pattern)):
-            if other != number:
-                yield min(number, other), max(number, other)
+    having: dict[str, set[int]] = {}
+    for number, some in enumerate(patterns):
+        for pattern in some:
+            having.setdefault(pattern, set()).add(number)
+    few_of = {pattern: _first(numbers) for pattern, numbers in having.items()}
+    found = {p: numbers if len(numbers) > 1 and globoverlap.overlap(p, p) else set() for p, numbers in few_of.items()}
+    known = list(having)
+    for one, other in globoverlap.likely_overlaps(known):
+        mine, theirs = known[one], known[other]
+        if min(len(found[mine]), len(found[theirs])) <= _TOLD and globoverlap.overlap(mine, theirs):
+            found[mine] = _first(found[mine] | few_of[theirs])
+            found[theirs] = _first(found[theirs] | few_of[mine])
+    return [set().union(*(found[pattern] for pattern in some)) - {number} for number, some in enumerate(patterns)]
 
 
-def _overlap(some: Iterable[str], others: tuple[str, ...]) -> bool:
-    return any(pathglob.overlap(one, other) for one in some for other in others)
+def _first(numbers: set[int]) -> set[int]:
+    """As many as are told, and one more, which may be who asks."""
+    return set(sorted(numbers)[: _TOLD + 1])
