@@ -8,6 +8,7 @@ laws hold whatever the cluster; an independent count judges volumes that wait on
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -201,6 +202,64 @@ def test_volumes_of_several_nodes_are_promised_only_where_there_are_enough() -> 
     assert answer("a") == "No VolumeNotBound"
 
 
+def local(name: str, *, node: str = "a", modes: str = "ReadWriteOnce", **more: Any) -> Json:
+    return volume(name, term(HOST, node), cls="local", accessModes=modes.split(), **more)
+
+
+FAST = {"labels": {"fast": "y"}}
+WANTS_FAST = {"selector": {"matchLabels": {"fast": "y"}}}
+BOTH_MODES = "ReadWriteOnce ReadWriteMany"
+
+
+@pytest.mark.parametrize(
+    ("answer", "waiting", "second"),
+    [
+        ("Fits", [local("v"), local("f", storage="20Gi", **FAST)], WANTS_FAST),  # the first takes the smaller one
+        ("TightFit VolumeNotMadeYet", [local("v"), local("f", **FAST)], WANTS_FAST),  # or this one, of the same size
+        ("TightFit VolumeNotMadeYet", [local("v", storage="20Gi"), local("f", **FAST)], WANTS_FAST),  # always this one
+        ("Fits", [local("v"), local("f", **FAST), local("g", **FAST)], WANTS_FAST),  # one is left
+        ("TightFit VolumeNotMadeYet", [local("v", storage="20Gi"), local("m", modes=BOTH_MODES)], {"mode": "ReadWriteMany"}),
+        ("Fits", [local("v"), local("m", storage="20Gi", modes=BOTH_MODES)], {"mode": "ReadWriteMany"}),
+        ("No ExceedsCluster", [local("f", **FAST), local("w", node="gone")], WANTS_FAST),
+    ],
+)  # fmt: skip
+def test_a_claim_may_be_given_what_only_another_could_have_used(answer: str, waiting: list[Json], second: Json) -> None:
+    """kube-scheduler gives each claim the smallest volume that suits it on the node."""
+    claims = [claim("x", cls="local"), claim("y", cls="local", **second)]
+    assert said([*claims, a_pod("p", "x"), a_pod("q", "y")], A, LOCAL, *waiting).startswith(answer)
+    in_one = said([*claims, a_pod("p", "x", "y")], A, LOCAL, *waiting)
+    assert in_one.partition(" ")[0] == answer.partition(" ")[0], in_one
+
+
+def test_claims_that_could_have_a_volume_in_common_need_one_each_all_the_same() -> None:
+    waiting = [local("f", **FAST), local("both", labels={"fast": "y", "big": "y"}), local("b", labels={"big": "y"})]
+    claims = [claim(f"f{i}", cls="local", **WANTS_FAST) for i in range(2)]
+    claims += [claim(f"b{i}", cls="local", selector={"matchLabels": {"big": "y"}}) for i in range(2)]
+    pods = [a_pod(f"p{i}", made["metadata"]["name"]) for i, made in enumerate(claims)]
+    assert said([*claims, *pods], A, LOCAL, *waiting) == "No VolumeNotBound"
+    assert said([*claims[:3], *pods[:3]], A, LOCAL, *waiting) == "TightFit VolumeNotMadeYet"
+
+
+@pytest.mark.parametrize(
+    ("answer", "made", "kept"),
+    [
+        ("Fits", {}, {}),
+        ("No VolumeNotBound", {}, {"uid": "of-one-that-is-gone"}),  # Released: its data is another's
+        ("No VolumeNotBound", {"storage": "11Gi"}, {}),
+        ("No VolumeNotBound", {"mode": "ReadWriteMany"}, {}),
+        ("No VolumeNotBound", {"volumeName": "v"}, {"uid": "of-one-that-is-gone"}),
+        ("Fits", {"volumeName": "v"}, {}),
+        ("No VolumeNotBound", {"volumeName": "v", "storage": "11Gi"}, None),
+        ("No VolumeNotBound", {"volumeName": "v", "cls": "other"}, None),
+        ("Fits", {"volumeName": "v"}, None),
+    ],
+)
+def test_a_volume_that_is_kept_for_a_claim_is_had_by_no_other(answer: str, made: Json, kept: Json | None) -> None:
+    owner = {} if kept is None else {"claimRef": {"namespace": "ray", "name": "x", **kept}}
+    x = claim("x", **{"cls": "local", **made})
+    assert said([x, a_pod("p", "x")], A, LOCAL, volume("v", term(HOST, "a"), cls="local", **owner)) == answer
+
+
 def test_a_set_comes_back_to_the_volumes_that_it_had() -> None:
     template = {"metadata": {"name": "data"}, "spec": claim("x")["spec"]}
     manifest = a_set(
@@ -237,6 +296,15 @@ def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, run
     assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
 
 
+@pytest.mark.parametrize(("limit", "answer"), [(1, "No"), (2, "Fits")])
+def test_a_volume_counts_for_its_driver_whether_it_is_made_or_waits(limit: int, answer: str) -> None:
+    waiting = volume("v", term(HOST, "a"), csi={"driver": "disk.csi"})
+    made = [claim("x"), claim("y"), a_pod("p", "x"), a_pod("q", "y")]
+    assert said(made, A, storage_class(), csi_node("a", limit), waiting).partition(" ")[0] == answer
+    chosen = [claim(name, annotations={SELECTED: "a"}) for name in "xy"]
+    assert said(made[2:], A, B, storage_class(), csi_node("a", limit), *chosen).partition(" ")[0] == answer
+
+
 @pytest.mark.parametrize(
     ("source", "provisioner", "driver"),
     [
@@ -266,6 +334,8 @@ def test_a_shared_volume_of_a_limited_driver_is_not_promised(limit: int | None, 
     there += [volume("xv", csi={"driver": "disk.csi"}), a_pod("run", "r", nodeName="a")]
     made = [a_pod("p", "x"), a_pod("q", "x")]
     assert said(made, A, storage_class(), csi_node("a", limit), *there).partition(" ")[0] == answer
+    new = [claim("n", mode="ReadWriteMany"), a_pod("p", "n"), a_pod("q", "n")]
+    assert said(new, A, storage_class(), csi_node("a", limit)).partition(" ")[0] == answer
 
 
 def test_the_head_of_a_ray_cluster_has_the_volume_of_its_gcs() -> None:

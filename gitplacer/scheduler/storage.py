@@ -78,7 +78,10 @@ class StorageClass(Struct, frozen=True, kw_only=True):
 
 
 class Volume(Struct, frozen=True, kw_only=True):
-    """A PersistentVolume. `claim` is that to which it belongs; `free`: any claim that it matches may have it."""
+    """
+    A PersistentVolume. `claim` is that to which it belongs, `owner` the uid of that, '' if any claim of the name may have it;
+    `free`: any claim that it matches may have it.
+    """
 
     name: str
     reach: Reach = ()
@@ -88,8 +91,17 @@ class Volume(Struct, frozen=True, kw_only=True):
     block: bool = False
     labels: LabelPairs = ()
     claim: ClaimKey | None = None
+    owner: str = ""
     free: bool = False
     driver: str = ""
+
+    def is_kept_for(self, key: ClaimKey, uid: str) -> bool:
+        """Whether it waits for a claim. What was a deleted claim's is not for the next one of its name."""
+        return self.claim == key and self.owner in ("", uid)
+
+    def holds(self, spec: ClaimSpec) -> bool:
+        """Whether it has what a claim asks for."""
+        return self.size >= spec.size and self.block == spec.block and set(spec.modes) <= set(self.modes)
 
     def suits(self, spec: ClaimSpec, storage_class: str) -> bool:
         """Whether a claim would take it, wherever its pod is."""
@@ -97,9 +109,7 @@ class Volume(Struct, frozen=True, kw_only=True):
         return (
             self.free
             and self.storage_class == storage_class
-            and self.size >= spec.size
-            and self.block == spec.block
-            and set(spec.modes) <= set(self.modes)
+            and self.holds(spec)
             and all(each.matches(labels) for each in spec.selector)
         )
 
@@ -108,6 +118,7 @@ class VolumeClaim(Struct, frozen=True, kw_only=True):
     """A claim that is there: `volume` by name if it is bound; `node` for which a volume is being made; what is `wrong`."""
 
     spec: ClaimSpec
+    uid: str = ""
     volume: str = ""
     node: str = ""
     wrong: str = ""
@@ -169,7 +180,9 @@ def _claim(root: Cursor) -> tuple[ClaimKey, VolumeClaim]:
         wrong = "has lost its volume"
     key = (metadata.text("namespace") or "default", metadata.text("name"))
     bound = spec.volume if annotations.has(_BOUND) or root.mapping("status").text("phase") == "Bound" else ""
-    return key, VolumeClaim(spec=spec, volume=bound, node=annotations.text(_SELECTED_NODE), wrong=wrong)
+    return key, VolumeClaim(
+        spec=spec, uid=metadata.text("uid"), volume=bound, node=annotations.text(_SELECTED_NODE), wrong=wrong
+    )
 
 
 def _volume(root: Cursor) -> Volume:
@@ -187,6 +200,7 @@ def _volume(root: Cursor) -> Volume:
         block=spec.text("volumeMode") == "Block",
         labels=pairs(labels),
         claim=claim,
+        owner=owner.text("uid"),
         free=available and claim is None,
         driver=_driver(spec),
     )

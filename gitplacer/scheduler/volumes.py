@@ -12,7 +12,7 @@ Source: kubernetes 1.34 pkg/scheduler/framework/plugins: volumebinding, volumezo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from gitplacer.model.podrules import PodTerm, Selector
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Claim, ClaimSpec, NodeTerm
 from gitplacer.scheduler.objects import Node, Pod
+from gitplacer.scheduler.pools import Pool, contested, includes, joined, titles
 from gitplacer.scheduler.reading import ClusterObjects
 from gitplacer.scheduler.storage import (
     CLAIM,
@@ -32,7 +33,6 @@ from gitplacer.scheduler.storage import (
     SHARED_MODES,
     VOLUME,
     ClaimKey,
-    Reach,
     Storage,
     StorageClass,
     Volume,
@@ -71,20 +71,12 @@ def settled(cluster: ClusterObjects, gang: Sequence[Pod], storage: Storage) -> S
     return _Settling(cluster, gang, storage).all()
 
 
-class _Pool(Struct, frozen=True):
-    """Volumes of which claims of one sort take one each, and the nodes on which more can be made (None: on none)."""
-
-    names: frozenset[str]
-    storage_class: str
-    made_on: Reach | None
-
-
 class _Asked(Struct):
     """What one set of claims asks of the pod that has them."""
 
     reach: list[tuple[NodeTerm, ...]] = field(default_factory=list)
     beside: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    pools: Counter[_Pool] = field(default_factory=Counter)
+    pools: Counter[Pool] = field(default_factory=Counter)
     attached: Counter[str] = field(default_factory=Counter)
 
 
@@ -111,20 +103,21 @@ class _Settling:
     def all(self) -> Settled:
         asked = [self._of_pod(pod) for pod in self._gang]
         limited = {driver for per in self._storage.drivers.values() for driver, most in per.items() if most is not None}
-        pools = sum((each.pools for each in asked), Counter[_Pool]())
-        titles = _titles(pools)
-        wider = {one: [other for other in pools if _includes(other, one)] for one in pools}
+        pools = sum((each.pools for each in asked), Counter[Pool]())
+        named = titles(pools)
+        wider = {one: [other for other in pools if includes(other, one)] for one in pools}
         pods = []
         for pod, each in zip(self._gang, asked, strict=True):
             more = Counter({_attached(driver): n for driver, n in each.attached.items() if driver in limited})
             for pool, count in each.pools.items():
                 for other in wider[pool]:
-                    more[titles[other]] += count
+                    more[named[other]] += count
             pods.append(self._with(pod, each, Resources(more)))
+        self._check_numbers(pools)
         for pool in pools:
-            demand = sum(count for one, count in pools.items() if _includes(pool, one))
-            self._check(pool, demand)
-        nodes = tuple(self._offering(node, pools, titles, limited) for node in self._cluster.nodes)
+            self._check(pool, sum(count for one, count in pools.items() if includes(pool, one)))
+        self._check_contests(pools)
+        nodes = tuple(self._offering(node, pools, named, limited) for node in self._cluster.nodes)
         return Settled(
             cluster=replace(self._cluster, nodes=nodes),
             gang=tuple(pods),
@@ -178,7 +171,7 @@ class _Settling:
     def _of_bound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
         volume = self._storage.volumes.get(claim.volume)
         if volume is not None:
-            self._of_volume(volume, asked, count=self._counts(key))
+            self._of_volume(key, volume, asked)
         elif VOLUME in self._storage.kinds:
             self._refuse(
                 Reason.VOLUME_NOT_BOUND,
@@ -192,10 +185,12 @@ class _Settling:
         volume = self._storage.volumes.get(claim.spec.volume)
         if not claim.new:
             self._refuse(Reason.VOLUME_NOT_BOUND, f"claim {_name(key)} is not bound to {claim.spec.volume} yet")
-        elif volume is not None and volume.claim in (None, key):
-            self._of_volume(volume, asked, count=self._counts(key))
+        elif volume is not None and self._may_have(key, claim, volume):
+            self._of_volume(key, volume, asked)
         elif VOLUME in self._storage.kinds:
-            why = "is not there" if volume is None else "belongs to another claim"
+            why = (
+                "is not there" if volume is None else "belongs to another claim" if volume.claim else "does not suit it"
+            )
             self._refuse(
                 Reason.VOLUME_NOT_BOUND,
                 f"claim {_name(key)} asks for PersistentVolume {claim.spec.volume}, which {why}",
@@ -203,15 +198,31 @@ class _Settling:
         else:
             self._unknown[f"where PersistentVolume {claim.spec.volume} of claim {_name(key)} can be reached"] = None
 
-    def _of_volume(self, volume: Volume, asked: _Asked, *, count: bool) -> None:
+    def _may_have(self, key: ClaimKey, claim: VolumeClaim, volume: Volume) -> bool:
+        """Whether a new claim gets the volume that it names."""
+        if volume.claim is not None:
+            return volume.is_kept_for(key, claim.uid)
+        named = claim.spec.storage_class
+        wanted = self._storage.usual_class if named is None else named
+        return volume.holds(claim.spec) and wanted in (None, volume.storage_class)
+
+    def _of_volume(self, key: ClaimKey, volume: Volume, asked: _Asked) -> None:
         asked.reach.extend(volume.reach)
-        if volume.driver and count:
-            asked.attached[volume.driver] += 1
-        elif volume.driver and any(limits.get(volume.driver) is not None for limits in self._storage.drivers.values()):
-            message = (
-                f"volume {volume.name} is shared, and how many volumes {volume.driver} attaches to a node is limited"
-            )
-            self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+        self._attach(key, f"volume {volume.name}", {volume.driver}, asked)
+
+    def _attach(self, key: ClaimKey, what: str, drivers: Collection[str], asked: _Asked) -> None:
+        """A volume is attached by one of some drivers ('' is none), and counts for each: nobody knows which one it will be."""
+        for driver in sorted(filter(None, drivers)):
+            if self._users[key] <= 1 and key not in self._running:
+                asked.attached[driver] += 1
+            elif any(limits.get(driver) is not None for limits in self._storage.drivers.values()):
+                message = f"{what} is shared, and how many volumes {driver} attaches to a node is limited"
+                self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+
+    def _attach_any(self, key: ClaimKey, free: Iterable[Volume], storage_class: StorageClass, asked: _Asked) -> None:
+        """The volume of a claim that has none: one that is there, or one that its class makes."""
+        made = storage_class.provisioner if storage_class.provisions else ""
+        self._attach(key, f"the volume of claim {_name(key)}", {made, *(volume.driver for volume in free)}, asked)
 
     def _of_unbound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
         if CLASS not in self._storage.kinds:
@@ -222,6 +233,7 @@ class _Settling:
             return
         if found.delayed and claim.node:
             asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (claim.node,)),)),))
+            self._attach_any(key, (), found, asked)
         elif found.delayed:
             self._of_delayed(key, claim, found, asked)
         elif claim.new:
@@ -245,19 +257,19 @@ class _Settling:
 
     def _of_delayed(self, key: ClaimKey, claim: VolumeClaim, storage_class: StorageClass, asked: _Asked) -> None:
         """The volume is taken, or made, where the first pod is."""
-        own = next((v for v in self._storage.volumes.values() if v.claim == key), None)
+        kept = (v for v in self._storage.volumes.values() if v.is_kept_for(key, claim.uid) and v.holds(claim.spec))
+        own = next(kept, None)
         if own is not None:
-            self._of_volume(own, asked, count=self._counts(key))
+            self._of_volume(key, own, asked)
             return
         free = self._candidates(claim.spec, storage_class)
         shared = self._users[key] > 1
+        self._attach_any(key, free, storage_class, asked)
         if storage_class.provisions and not free:
             asked.reach.extend(storage_class.topologies)
-            if self._counts(key):
-                asked.attached[storage_class.provisioner] += 1
         elif not shared:
             made_on = storage_class.topologies if storage_class.provisions else None
-            asked.pools[_Pool(frozenset(v.name for v in free), storage_class.name, made_on)] += 1
+            asked.pools[Pool(frozenset(v.name for v in free), storage_class.name, made_on)] += 1
         else:
             self._of_any(key, free, storage_class, asked)
             return
@@ -275,12 +287,11 @@ class _Settling:
     def _of_immediate(self, key: ClaimKey, spec: ClaimSpec, storage_class: StorageClass, asked: _Asked) -> None:
         """The volume is taken, or made, as soon as the claim is there, without a look at pods."""
         free = self._candidates(spec, storage_class)
+        self._attach_any(key, free, storage_class, asked)
         if free or not storage_class.provisions:
             self._of_any(key, free, storage_class, asked)
             return
         asked.reach.extend(storage_class.topologies)
-        if self._counts(key):
-            asked.attached[storage_class.provisioner] += 1
         keys = self._storage.topology_keys.get(storage_class.provisioner)
         if keys is None:
             certain = bool(set(spec.modes) & set(SHARED_MODES))
@@ -309,39 +320,51 @@ class _Settling:
         """The nodes from which a volume is reached."""
         return frozenset(name for name, labels in self._labels.items() if reaches(volume.reach, labels, name))
 
-    def _counts(self, key: ClaimKey) -> bool:
-        """Whether a claim counts for the limits of drivers: only if it is one pod's. On a node a shared one is attached once."""
-        return self._users[key] <= 1 and key not in self._running
-
     # -- pools ----------------------------------------------------------------------------------------------------
 
-    def _check(self, pool: _Pool, demand: int) -> None:
+    def _check_numbers(self, pools: Mapping[Pool, int]) -> None:
+        """Claims for which nothing is made need a volume each."""
+        alone = [(pool, sum(n for one, n in pools.items() if includes(pool, one))) for pool in pools]
+        for pool, demand in (*alone, *joined(pools)):
+            if pool.made_on is None and len(pool.names) < demand:
+                self._refuse(
+                    Reason.VOLUME_NOT_BOUND,
+                    f"{demand} claims of class {pool.storage_class} need a volume each, and {len(pool.names)} can be taken",
+                )
+
+    def _check_contests(self, pools: Mapping[Pool, int]) -> None:
+        """Volumes that some claims need, and that others may be given though there are more for these."""
+        waiting = [self._storage.volumes[name] for name in frozenset[str]().union(*(pool.names for pool in pools))]
+        reached = {
+            node: frozenset(volume.name for volume in waiting if reaches(volume.reach, labels, node))
+            for node, labels in (self._labels.items() if len(pools) > 1 else ())
+        }
+        for pool in contested(pools, self._storage.volumes, reached):
+            message = f"claims that could have other volumes of class {pool.storage_class} may be given those that some claims need"
+            self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+
+    def _check(self, pool: Pool, demand: int) -> None:
         """
         A pool's volumes are counted on each node that reaches them. That is exact where each is reached from one node, or there
         are enough of each sort for all claims; else some are counted more than once, and there is no promise.
         """
-        if pool.made_on == ():
+        if pool.is_endless:
             return
         volumes = [self._storage.volumes[name] for name in sorted(pool.names)]
-        if pool.made_on is None and len(volumes) < demand:
-            self._refuse(
-                Reason.VOLUME_NOT_BOUND,
-                f"{demand} claims of class {pool.storage_class} need a volume each, and {len(volumes)} can be taken",
-            )
         sorts = Counter(self._from(volume) for volume in volumes)
         apart = sum(len(nodes) for nodes in sorts) == len(frozenset[str]().union(*sorts))
         if not apart or any(len(nodes) > 1 and count < demand for nodes, count in sorts.items()):
             message = f"volumes of class {pool.storage_class} are reached from several nodes, and not all claims can have one of each sort"
             self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
 
-    def _offering(self, node: Node, pools: Mapping[_Pool, int], titles: Mapping[_Pool, str], limited: set[str]) -> Node:
+    def _offering(self, node: Node, pools: Mapping[Pool, int], named: Mapping[Pool, str], limited: set[str]) -> Node:
         """A node with the volumes that wait there, and those that its drivers can attach."""
         labels = self._labels[node.name]
         offered, used = {}, {}
         for pool in pools:
             here = pool.made_on is not None and reaches(pool.made_on, labels, node.name)
             names = [name for name in pool.names if reaches(self._storage.volumes[name].reach, labels, node.name)]
-            offered[titles[pool]] = ANY_NUMBER if here else len(names)
+            offered[named[pool]] = ANY_NUMBER if here else len(names)
         for driver in sorted(limited):
             most = self._storage.drivers.get(node.name, {}).get(driver)
             offered[_attached(driver)] = ANY_NUMBER if most is None else most
@@ -394,17 +417,3 @@ def _name(key: ClaimKey) -> str:
 
 def _attached(driver: str) -> str:
     return f"volumes attached by {driver}"
-
-
-def _includes(wide: _Pool, narrow: _Pool) -> bool:
-    """Whether a claim that takes from one pool takes from the other too, whichever volume it takes."""
-    return wide.storage_class == narrow.storage_class and narrow.names <= wide.names
-
-
-def _titles(pools: Mapping[_Pool, int]) -> dict[_Pool, str]:
-    """A name for each pool: its class, and a number where a class has several."""
-    found: dict[_Pool, str] = {}
-    for pool in sorted(pools, key=lambda pool: (pool.storage_class, sorted(pool.names))):
-        number = sum(other.storage_class == pool.storage_class for other in found) + 1
-        found[pool] = f"volumes of class {pool.storage_class or 'none'}" + (f" ({number})" if number > 1 else "")
-    return found
