@@ -15,13 +15,17 @@ import yaml
 from gitplacer.model.resources import Resources
 from gitplacer.scheduler import judge, read_cluster, read_pod
 from gitplacer.scheduler.admission import read_rules
+from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.scheduler.orders import named_orders
+from gitplacer.scheduler.simulation import Profile, simulate
+from gitplacer.scheduler.site import Site
 from gitplacer.sizing import sizes
 from gitplacer.workloads.facts import Role
 from gitplacer.workloads.surroundings import Surroundings
 from tests.commands import run
 from tests.dumps import Json, a_pod, a_set, claim, judged, machine, pod_spec, said, storage_class, term, thing
-from tests.schedulerobjects import board, expression, node, node_affinity, pod, pods
+from tests.schedulerobjects import board, expression, node, node_affinity, pod, pod_rule, pods
 
 A, B = machine("a"), machine("b")
 
@@ -473,6 +477,39 @@ def test_a_pod_that_preempts_others_holds_its_room_against_those_it_does_not_ran
     asked = [pod(f"p{i}", cpu="4", priority=priority) for i, priority in enumerate(gang)]
     found = judge(read_cluster([node("n")], [waiting], []), [read_pod(each) for each in asked])
     assert found.fit == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "rules", "gang"),
+    [
+        ("Fits", {}, {}),
+        ("Fits", {"labels": {"app": "w"}}, {"affinity": pod_rule("podAntiAffinity", {"app": "w"}, HOSTNAME)}),
+        ("TightFit", {"labels": {"app": "w"}}, {"affinity": pod_rule("podAntiAffinity", {"app": "w"})}),
+        ("TightFit", {"labels": {"app": "w"}}, {"affinity": pod_rule("podAffinity", {"app": "w"})}),  # if it comes
+        ("TightFit", {"affinity": pod_rule("podAntiAffinity", {})}, {}),  # if it does not
+        ("TightFit", {"affinity": pod_rule("podAntiAffinity", {}, HOSTNAME)}, {"nodeSelector": {HOSTNAME: "n"}}),
+    ],
+)
+def test_no_rule_counts_on_a_pod_before_it_is_on_its_node(answer: str, rules: Json, gang: Json) -> None:
+    """kube-scheduler sees a nominated pod on its own node only, and there with and without it; nobody knows whether it comes."""
+    nodes = [node(name, labels={HOSTNAME: name, "zone": "z"}) for name in ("n", "m")]
+    waiting = pod("w", cpu="6", status={"phase": "Pending", "nominatedNodeName": "n"}, **rules)
+    found = judge(read_cluster(nodes, [waiting], []), [read_pod(pod("p", cpu="2", **gang))])
+    assert found.fit == answer, found.why
+
+
+def test_no_score_counts_a_pod_before_it_is_on_its_node() -> None:
+    waiting = pod(
+        "w", cpu="6", status={"phase": "Pending", "nominatedNodeName": "n"}, ports=[{"containerPort": 1, "hostPort": 1}]
+    )
+    site = Site(read_cluster([node("n"), node("m")], [], [])).holding(read_cluster([], [waiting], []).pods)
+
+    def chosen(**more: Any) -> tuple[tuple[int, int], ...]:
+        return simulate(Board(site, [read_pod(pod("p", **more))]), (0,), Profile(ties="first")).bound
+
+    assert chosen(cpu="2") == ((0, 0),)  # both nodes seem empty
+    assert chosen(cpu="3") == ((0, 1),)  # there is no room
+    assert chosen(cpu="2", ports=[{"containerPort": 1, "hostPort": 1}]) == ((0, 1),)
 
 
 def test_a_pod_that_waits_without_a_node_holds_nothing() -> None:

@@ -72,10 +72,13 @@ class Refuted(Struct, frozen=True):
     left: tuple[int, ...]
 
 
-def judge(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] = ()) -> Answer:
+def judge(
+    cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] = (), held: Sequence[Pod] = ()
+) -> Answer:
     """
     Whether all pods of a gang find a place on what a cluster has free now. `besides` is the same gang as it would be scored
-    if the scheduler spreads it by itself: every order must work with either.
+    if the scheduler spreads it by itself: every order must work with either. For those `held` there is room kept where they are
+    nominated, and nothing else is seen of them.
     """
     if not gang:
         return Answer(Fit.FITS, {}, Why(Reason.FITS, "there are no pods to place"))
@@ -88,12 +91,12 @@ def judge(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod] =
         return Answer(Fit.NO, {}, Why(Reason.INVALID_POD, f"two pods are named {twice}"))
     if any(pod.nominated and not pod.node_name for pod in cluster.pods):
         return _beside_nominated(cluster, gang, besides)
-    site = Site(cluster)
+    site = Site(cluster).holding(held)
     otherwise = Board(site, besides) if besides else None
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
     board = Board(site, gang)
     if doubtful:
-        ready = Board(Site(_relying_on_none(cluster)), gang)
+        ready = Board(Site(_relying_on_none(cluster)).holding(held), gang)
         found = found_in(ready)
         if found.outcome == "found":
             return _fitting(ready, found, names, _refuted(board, otherwise) or refuted(ready))
@@ -131,14 +134,28 @@ def _beside_nominated(cluster: ClusterObjects, gang: Sequence[Pod], besides: Seq
     """
     Pods that are about to come to a node, such as those for which others are preempted, hold their room there against pods of the same priority and below. Where some of
     the gang outrank them, what they hold may still be had, and is not promised.
+
+    The gang may come before them or after. Until they are there no score counts them, and no rule of the gang is met by them; so every order must work
+    with them on their nodes, and with only their room held.
     """
     waiting = [pod for pod in cluster.pods if pod.nominated and not pod.node_name]
     others = tuple(pod for pod in cluster.pods if not (pod.nominated and not pod.node_name))
     least, most = min(pod.priority for pod in gang), max(pod.priority for pod in gang)
 
     def beside(floor: int) -> Answer:
-        held = tuple(replace(pod, node_name=pod.nominated) for pod in waiting if pod.priority >= floor)
-        return judge(replace(cluster, pods=(*others, *held)), gang, besides)
+        held = [pod for pod in waiting if pod.priority >= floor]
+        there = tuple(replace(pod, node_name=pod.nominated) for pod in held)
+        found = judge(replace(cluster, pods=(*others, *there)), gang, besides)
+        if not held or (found.fit is Fit.FITS and not found.why.tried):
+            return found
+        sooner = judge(replace(cluster, pods=others), gang, besides, held)
+        if found.fit is Fit.NO and sooner.fit is not Fit.NO:
+            message = "fits only before a pod that is about to come to its node is there"
+            return Answer(Fit.TIGHT, sooner.placement, Why(Reason.NODE_NOMINATED, message))
+        if found.fit is not Fit.NO and sooner.fit is Fit.NO:
+            message = "fits only once a pod that is about to come to its node is there"
+            return Answer(Fit.TIGHT, found.placement, Why(Reason.NODE_NOMINATED, message))
+        return sooner if found.fit is Fit.FITS else found
 
     found = beside(least)
     if found.fit is not Fit.NO or not any(least <= pod.priority < most for pod in waiting):

@@ -115,9 +115,27 @@ class Site:
                 twin._ports.setdefault(node, []).extend(pod.ports)
         return twin
 
-    def _use(self, node: int, amounts: Resources, slots: int, scored_cpu: int, scored_memory: int) -> None:
+    def holding(self, pods: Sequence[Pod]) -> Site:
+        """
+        The same with room held for pods that are not on their nodes yet. Filters see what they ask for and their ports; scores, and rules about
+        other pods, see nothing of them before they are there.
+        """
+        number = {node.name: i for i, node in enumerate(self.nodes)}
+        twin = copy.copy(self)
+        twin.free = self.free.copy()
+        twin._ports = {node: list(ports) for node, ports in self._ports.items()}
+        for pod in pods:
+            if (node := number.get(pod.nominated)) is not None:
+                twin._hold(node, pod.requests, 1)
+                twin._ports.setdefault(node, []).extend(pod.ports)
+        return twin
+
+    def _hold(self, node: int, amounts: Resources, slots: int) -> None:
         row = np.array([slots, *(amounts.get(name, 0) for name in self.columns[1:])], dtype=np.int64)
         self.free[node] = np.clip(self.free[node] - row, -FAR, FAR)
+
+    def _use(self, node: int, amounts: Resources, slots: int, scored_cpu: int, scored_memory: int) -> None:
+        self._hold(node, amounts, slots)
         cpu, memory, scored, more = self.used[node]
         self.used[node] = (
             cpu + amounts.get("cpu", 0), memory + amounts.get("memory", 0), scored + scored_cpu, more + scored_memory
