@@ -249,6 +249,30 @@ def test_a_quota_counts_what_comes_besides_pods(answer: str, hard: str, more: Js
     assert said([with_claims("gold"), spare], *there, quota(hard, "{}", **more)) == answer
 
 
+@pytest.mark.parametrize(
+    ("answer", "limits"),
+    [
+        ("Fits", {"min": {"storage": "10Gi"}, "max": {"storage": "10Gi"}}),
+        ("No LimitRangeViolated", {"max": {"storage": "9Gi"}}),
+        ("No LimitRangeViolated", {"min": {"storage": "11Gi"}}),
+    ],
+)
+def test_a_limit_range_bounds_the_claims_of_pods_too(answer: str, limits: Json) -> None:
+    item = {"type": "PersistentVolumeClaim", **limits}
+    bounds = thing("LimitRange", "small", "ray", spec={"limits": [item]})
+    there = (A, B, storage_class("gold"), bounds)
+    assert said([with_claims("gold")], *there) == answer
+    given, pod = claim("x", cls="gold"), a_pod("p", "x")
+    assert said([given, pod], *there) == answer
+    assert said([given, pod], *there, given) == "Fits"  # it is there already
+    assert said([given, a_pod("p")], *there) == "Fits"  # nobody waits for it
+
+
+@pytest.mark.parametrize(("hard", "answer"), [(2, "Fits"), (1, "No QuotaExceeded")])
+def test_a_pod_that_is_given_itself_counts_once(hard: int, answer: str) -> None:
+    assert said([a_pod("p"), a_pod("q")], A, quota(f"{{count/pods: {hard}, pods: {hard}}}", "{}")) == answer
+
+
 def test_what_is_given_and_there_already_is_used_already() -> None:
     spare = claim("spare", cls="tin", storage="5Gi")
     bounds = quota("{persistentvolumeclaims: 1}", "{persistentvolumeclaims: 1}")
@@ -496,6 +520,16 @@ def test_no_rule_counts_on_a_pod_before_it_is_on_its_node(answer: str, rules: Js
     waiting = pod("w", cpu="6", status={"phase": "Pending", "nominatedNodeName": "n"}, **rules)
     found = judge(read_cluster(nodes, [waiting], []), [read_pod(pod("p", cpu="2", **gang))])
     assert found.fit == answer, found.why
+
+
+def test_a_placement_minds_the_rules_of_a_pod_that_is_about_to_come() -> None:
+    alone = pod_rule("podAntiAffinity", {}, HOSTNAME)
+    waiting = pod("w", cpu="1", status={"phase": "Pending", "nominatedNodeName": "a"}, affinity=alone)
+    gang = [
+        read_pod(each) for each in (pod("p", cpu="2"), pod("q", affinity=pod_rule("podAntiAffinity", {}, HOSTNAME)))
+    ]
+    found = judge(read_cluster([node(name) for name in "abcd"], [waiting], []), gang)
+    assert found.fit == "Fits" and "a" not in found.placement.values()
 
 
 def test_no_score_counts_a_pod_before_it_is_on_its_node() -> None:

@@ -22,12 +22,13 @@ from msgspec.structs import replace
 from gitplacer.documents import Cursor
 from gitplacer.model.decision import Reason
 from gitplacer.model.resources import NOTHING, Resources
+from gitplacer.model.workload import ClaimSpec
 from gitplacer.scheduler.reading import cursor_of
 from gitplacer.scheduler.volumes import Objection
 from gitplacer.workloads import limitranges, priorityclasses
 from gitplacer.workloads.constraints import tolerations
 from gitplacer.workloads.facts import Role
-from gitplacer.workloads.limitranges import LimitItem, breaches, container_defaults
+from gitplacer.workloads.limitranges import LimitItem, breaches, claim_breaches, container_defaults
 from gitplacer.workloads.priorityclasses import BUILT_IN, PriorityClass
 from gitplacer.workloads.quotas import Quota, exceeds, usage, wants
 from gitplacer.workloads.quotas import read as read_quota
@@ -113,6 +114,14 @@ class Rules(Struct, frozen=True):
                     for said in breaches(item, role.ask, every):
                         message = f"LimitRange {name} of namespace {namespace} refuses {role.name}: {said}"
                         yield Objection(Reason.LIMIT_RANGE, message)
+
+    def refused_claims(self, namespace: str, claims: Mapping[str, ClaimSpec]) -> Iterator[Objection]:
+        """Why volume claims of a namespace, by name, are not let in. A pod that has one of them waits for it."""
+        for name, item in self.limits.get(namespace, ()):
+            for claim, spec in claims.items():
+                for said in claim_breaches(item, spec.size):
+                    message = f"LimitRange {name} of namespace {namespace} refuses claim {claim}: {said}"
+                    yield Objection(Reason.LIMIT_RANGE, message)
 
     def _missing(self, role: Role) -> Iterator[Objection]:
         runtime, priority = role.named.runtime_class, role.named.priority_class

@@ -155,7 +155,7 @@ def _beside_nominated(cluster: ClusterObjects, gang: Sequence[Pod], besides: Seq
         if found.fit is not Fit.NO and sooner.fit is Fit.NO:
             message = "fits only once a pod that is about to come to its node is there"
             return Answer(Fit.TIGHT, found.placement, Why(Reason.NODE_NOMINATED, message))
-        return sooner if found.fit is Fit.FITS else found
+        return replace(sooner, placement=found.placement) if found.fit is Fit.FITS else found
 
     found = beside(least)
     if found.fit is not Fit.NO or not any(least <= pod.priority < most for pod in waiting):

@@ -27,6 +27,7 @@ from gitplacer.scheduler.arriving import with_arriving
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
 from gitplacer.scheduler.gangs import expanded
 from gitplacer.scheduler.manifests import Members, members, together
+from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.reading import ClusterObjects, cursor_of, objects_in, read_list
 from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
 from gitplacer.scheduler.volumes import Objection, settled
@@ -125,7 +126,9 @@ def judge_manifests(
     new = [each for each in (*sized, *beside) if Identity(*each.key, each.namespace, each.name) not in dump.present]
     refusal = _not_let_in(rules, sized, new, dump.storage.usual_class)
     volumes = settled(dump.cluster, gang.pods, dump.storage.with_claims(_claims(beside)))
-    refusal = refusal or next(iter(volumes.refusals), None)
+    refusal = (
+        refusal or _claim_not_let_in(rules, gang.pods, dump.storage, _claims(new)) or next(iter(volumes.refusals), None)
+    )
     unsure = _not_counted(rules, new, dump.storage.usual_class)
     left_out, notes = (*gang.left_out, *volumes.unknown, *unsure), (*gang.notes, *volumes.notes)
     if refusal is not None:
@@ -166,6 +169,20 @@ def _not_let_in(
         for found in rules.over_quota(namespace, roles.get(namespace, []), besides[namespace])
     )
     return next(refused, None) or next(over, None)
+
+
+def _claim_not_let_in(
+    rules: Rules, gang: Sequence[Pod], storage: Storage, given: Mapping[ClaimKey, ClaimSpec]
+) -> Objection | None:
+    """The first reason why the API server refuses a claim that pods of a gang have: one that is given, or made for them."""
+    new: dict[str, dict[str, ClaimSpec]] = defaultdict(dict)
+    for pod in gang:
+        for claim in pod.claims:
+            spec = claim.spec or given.get((pod.namespace, claim.name))
+            if spec is not None and (pod.namespace, claim.name) not in storage.claims:
+                new[pod.namespace][claim.name] = spec
+    refused = (found for namespace, claims in new.items() for found in rules.refused_claims(namespace, claims))
+    return next(refused, None)
 
 
 def _not_counted(rules: Rules, some: Sequence[Manifest], usual_class: str | None) -> Iterator[str]:

@@ -41,7 +41,12 @@ class Brought(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def one(api_group: str, kind: str) -> Resources:
-    """One object of a kind. How its resource is called is what every generator of such names makes of the kind."""
+    """
+    One object of a kind. How its resource is called is what every generator of such names makes of the kind. A pod is counted with what it asks for,
+    wherever it comes from.
+    """
+    if (api_group, kind) == ("", "Pod"):
+        return NOTHING
     plural = _plural(kind.lower())
     names = {f"count/{plural}.{api_group}" if api_group else f"count/{plural}": 1}
     return Resources({**names, plural: 1} if not api_group and plural in _OLDER_NAMES else names)

@@ -114,6 +114,17 @@ def breaches(item: LimitItem, ask: PodAsk, given: Sequence[LimitItem]) -> Iterat
         yield from _against(item, "the pod", has)
 
 
+def claim_breaches(item: LimitItem, size: int) -> Iterator[str]:
+    """What an item has against a volume claim of a size, in words. Claims get nothing by default, and their limits are not looked at."""
+    if item.of != "PersistentVolumeClaim":
+        return
+    asked = f"it asks for {_said('storage', size)} of storage"
+    if size < (least := item.least.get("storage", size)):
+        yield f"{asked}, and the least is {_said('storage', least)}"
+    if size > (most := item.most.get("storage", size)):
+        yield f"{asked}, and the most is {_said('storage', most)}"
+
+
 def _named(item: LimitItem) -> set[str]:
     return {*item.default, *item.least, *item.most, *item.ratio}
 
