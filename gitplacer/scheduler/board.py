@@ -74,7 +74,9 @@ class Board:
         self.site = site
         self.nodes: tuple[Node, ...] = site.nodes
         self.gang = tuple(gang)
-        self.classes, self.class_of = _classes(self.gang, [pod for _, pod in site.placed], site.namespaces)
+        self.classes, self.class_of = _classes(
+            self.gang, [pod for _, pod in (*site.placed, *site.held)], site.namespaces
+        )
         called = dict(zip(reversed(self.class_of), reversed(names or [pod.name for pod in self.gang]), strict=True))
         self.names: tuple[str, ...] = tuple(called[k] for k in range(len(self.classes)))
         self.counts: tuple[int, ...] = tuple(count for _, count in sorted(Tally(self.class_of).items()))
@@ -129,7 +131,11 @@ class Board:
 
     def _admitted(self) -> Mask:
         rows = [
-            self.site.admits(pod) & self.keyed[k] & ~self.taken[k] & ~self.neighbourhood.refused[k]
+            self.site.admits(pod)
+            & self.keyed[k]
+            & ~self.taken[k]
+            & ~self.neighbourhood.refused[k]
+            & ~self.site.kept_off(pod)
             for k, pod in enumerate(self.classes)
         ]
         return np.array(rows, dtype=np.bool_).reshape(len(self.classes), len(self.nodes))

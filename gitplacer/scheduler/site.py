@@ -16,7 +16,7 @@ from gitplacer.model.labels import untolerated
 from gitplacer.model.podrules import HostPort
 from gitplacer.model.resources import Resources
 from gitplacer.scheduler.filters import asks_for_a_name, node_affinity, node_selector, obstacle
-from gitplacer.scheduler.neighbours import Indexes, Ints, Mask, Placed, Topology
+from gitplacer.scheduler.neighbours import Indexes, Ints, Mask, Placed, Topology, asked_by, asked_of
 from gitplacer.scheduler.objects import HOSTNAME, PODS, Node, Pod
 from gitplacer.scheduler.reading import ClusterObjects
 
@@ -31,7 +31,7 @@ Obstacle = tuple[Reason, str]
 
 class Site:
     """
-    `placed` are the pods that run, each with the index of its node; `used` what is used of cpu and memory on each node, and then what
+    `placed` are the pods that run, each with the index of its node, and `held` those for which there is only room kept (see `holding`); `used` what is used of cpu and memory on each node, and then what
     scores count as used of both. Rows of `offered` and `free` are nodes, columns `columns`.
     """
 
@@ -42,6 +42,7 @@ class Site:
         self.placed: list[Placed] = [
             (number[pod.node_name], pod) for pod in cluster.pods if not pod.finished and pod.node_name in number
         ]
+        self.held: tuple[Placed, ...] = ()
         self.topology = Topology(self.nodes)
         self._flawed = {node for node, pod in self.placed if pod.flaw}
         self._shape_of, self._examples = self._shapes()
@@ -117,8 +118,8 @@ class Site:
 
     def holding(self, pods: Sequence[Pod]) -> Site:
         """
-        The same with room held for pods that are not on their nodes yet. Filters see what they ask for and their ports; scores, and rules about
-        other pods, see nothing of them before they are there.
+        The same with room held for pods that are not on their nodes yet. On its own node filters see what one asks for, its ports, and whom it or the
+        other keeps off; scores, and rules about pods on other nodes, see nothing of it before it is there.
         """
         number = {node.name: i for i, node in enumerate(self.nodes)}
         twin = copy.copy(self)
@@ -126,6 +127,7 @@ class Site:
         twin._ports = {node: list(ports) for node, ports in self._ports.items()}
         for pod in pods:
             if (node := number.get(pod.nominated)) is not None:
+                twin.held = (*twin.held, (node, pod))
                 twin._hold(node, pod.requests, 1)
                 twin._ports.setdefault(node, []).extend(pod.ports)
         return twin
@@ -189,6 +191,16 @@ class Site:
         found, which = self._found(pod)
         mask: Mask = np.array([one is None for one in found], dtype=np.bool_)[which]
         return mask
+
+    def kept_off(self, pod: Pod) -> Mask:
+        """The nodes where room is held for one with which a pod must not share them."""
+        found = np.zeros(len(self.nodes), dtype=np.bool_)
+        for node, other in self.held:
+            labels = dict(self.nodes[node].labels)
+            mine = (term for term in pod.pod_anti_affinity if asked_by(term, other, self.namespaces))
+            others = (term for term in other.pod_anti_affinity if asked_of(term, pod, self.namespaces))
+            found[node] |= any(term.topology_key in labels for term in (*mine, *others))
+        return found
 
     def counted(self, pod: Pod, affinity: bool, taints: bool) -> Mask:
         """The nodes that a spread constraint counts for a pod."""
