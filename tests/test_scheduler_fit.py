@@ -476,6 +476,30 @@ def test_fit_tells_whether_a_rayjob_fits_a_dump(
     assert shown in ran.out
 
 
+@pytest.mark.parametrize(
+    ("said", "count", "rules"),
+    [
+        ("3 of 5 pods find room (w-00 and 4 like it)", 5, {"cpu": "6"}),
+        ("the best attempt places 2 of 4 pods; 2 of 4 like w-00 left over", 4, {"cpu": "6", "affinity": "apart"}),
+        ("the best attempt places 2 of 3 pods; 1 of 3 like w-00 left over", 3, {"affinity": "apart"}),
+        ("0 of 5 pods find room (w-00 and 4 like it)", 5, {"cpu": "9", "affinity": "apart"}),
+    ],
+)
+def test_no_more_pods_are_said_to_find_room_than_their_rules_let(said: str, count: int, rules: Json) -> None:
+    """Three nodes in two zones; in each zone one of the pods may be."""
+    apart = {"affinity": pod_rule("podAntiAffinity", {})} if "affinity" in rules else {}
+    there = [node(name, labels={"zone": zone}) for name, zone in (("a", "y"), ("b", "z"), ("c", "z"))]
+    found = fit(there, pods(count, **{**rules, **apart}))
+    assert found.fit == "No" and found.why.message.startswith(said), found.why.message
+
+
+def test_the_nodes_of_a_refusal_add_up_however_many_reasons_there_are() -> None:
+    tainted = [node(f"n{i}", taints=[{"key": f"k{i}", "effect": "NoSchedule"}]) for i in range(6)]
+    message = fit(tainted, pods(1)).why.message
+    counts = [int(part.partition(" of 6 nodes: ")[0]) for part in message.split("; ") if " of 6 nodes: " in part]
+    assert counts == [1, 1, 1, 1, 2] and message.endswith("2 of 6 nodes: other reasons")
+
+
 def test_one_pod_is_one_pod_in_words() -> None:
     assert [fit(nodes("8"), pods(n)).why.message.partition(",")[0] for n in (1, 2)] == [
         "the one pod finds a node", "all 2 pods find a node",

@@ -3,7 +3,8 @@ Why a gang does not fit: which pods, what they are short of, and on how many nod
 
 A refusal counts, and the counts add up: every node is in the tally once. What is missing is looked for in this order: a class
 that no node admits; one for which there are too few places even if it came alone; a resource of which the whole gang asks
-more than is free; and else what the best attempt left over.
+more than is free; and else what the best attempt left over. Where a class has rules about other pods, the places that nodes have for it
+are more than its pods can take, so that no number of these is told, but what the best attempt came to.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Shortage(Struct, frozen=True):
     """
     `placed` of `wanted` pods like `pod`; `short` is what is missing, as far as it can be counted; `tally` has for each
     (code, subject) the nodes that refuse it, most first, adding up to `nodes`. `message` is the `summary` with the most
-    frequent of these.
+    frequent of these, and how many nodes have others.
     """
 
     code: Reason
@@ -47,10 +48,13 @@ class Shortage(Struct, frozen=True):
 def shortage(board: Board, *, certain: bool) -> Shortage:
     """What keeps the gang from fitting. `certain`: it is proved that nothing fits."""
     start = board.bound()
+    scarce: set[int] = set()
     for k in range(len(board.classes)):
         places = int(start.room(k).sum())
         if places < board.counts[k]:
-            return _of_class(board, _filled(board, k), k, places, certain=True)
+            if board.static[k] or not places:
+                return _of_class(board, _filled(board, k), k, places, certain=True)
+            scarce.add(k)
     total = _totals(board)
     if total is not None:
         return total
@@ -60,8 +64,8 @@ def shortage(board: Board, *, certain: bool) -> Shortage:
         state.bind(k, node)
         placed[k] += 1
     left = [k for k, count in enumerate(board.counts) if placed[k] < count]
-    k = left[0] if left else 0
-    return _of_class(board, state, k, placed[k], certain=certain, among=len(run.bound))
+    k = next((k for k in left if k in scarce), left[0] if left else 0)
+    return _of_class(board, state, k, placed[k], certain=certain or bool(scarce), among=len(run.bound))
 
 
 def _filled(board: Board, k: int) -> Bound:
@@ -83,7 +87,8 @@ def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool,
         said = f"{placed} of {wanted} pods find room ({like})"
     else:
         said = (
-            f"{among} of {len(board.gang)} pods are placed at best; {wanted - placed} of {wanted} like {pod} left over"
+            f"the best attempt places {among} of {len(board.gang)} pods; "
+            f"{wanted - placed} of {wanted} like {pod} left over"
         )
     if not certain:
         said += "; the search for a better placement ran out of steps"
@@ -93,6 +98,8 @@ def _of_class(board: Board, state: Bound, k: int, placed: int, *, certain: bool,
         f"{count} of {counted(len(board.nodes), 'node')}: {said_of(reason, what)}"
         for reason, what, count in tally[:_SHOWN]
     ]
+    if others := sum(count for _, _, count in tally[_SHOWN:]):
+        shown.append(f"{others} of {counted(len(board.nodes), 'node')}: other reasons")
     message = "; ".join([said, *shown]) if board.nodes else f"{said}; the cluster has no nodes"
     return Shortage(code, said, message, pod, placed, wanted, short, tally, len(board.nodes))
 
@@ -161,7 +168,7 @@ def _refusal(
         return Reason.HOST_PORT_TAKEN, ""
     if not board.keyed[k][i]:
         return Reason.MISSING_TOPOLOGY_KEY, "no label for a topology key"
-    if board.neighbourhood.refused[k][i]:
+    if board.neighbourhood.refused[k][i] or board.site.kept_off(board.classes[k])[i]:
         return Reason.POD_AFFINITY, ""
     if not allowed_by_others:
         rules = board.rules[k]
