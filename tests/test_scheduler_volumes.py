@@ -69,6 +69,7 @@ HOST = "kubernetes.io/hostname"
         ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", claimRef={"namespace": "ray", "name": "x"})]),
         ("b", [claim("x", cls="local", selector={"matchLabels": {"fast": "y"}}), LOCAL, volume("v", term(HOST, "b"), cls="local", labels={"fast": "y"}), volume("w", term(HOST, "a"), cls="local")]),
         ("a b", [claim("x"), storage_class(zones=["a"]), volume("v", term(ZONE, "b"))]),  # made in a, or the one in b
+        ("a b c", [claim("x", cls="local"), LOCAL, volume("v", cls="local", labels={ZONE: "b"})]),  # until it is given
     ],
 )  # fmt: skip
 def test_a_pod_goes_where_its_volume_is_or_can_be(nodes: str, objects: list[Json]) -> None:
@@ -305,6 +306,13 @@ def test_a_volume_counts_for_its_driver_whether_it_is_made_or_waits(limit: int, 
     assert said(made[2:], A, B, storage_class(), csi_node("a", limit), *chosen).partition(" ")[0] == answer
 
 
+@pytest.mark.parametrize(("limit", "answer"), [(0, "TightFit VolumeNotMadeYet"), (None, "Fits")])
+def test_a_volume_that_waits_counts_for_its_own_driver_once_it_is_given(limit: int | None, answer: str) -> None:
+    """Until then kube-scheduler counts it for the class, which makes none."""
+    waiting = volume("v", term(HOST, "a"), cls="local", csi={"driver": "disk.csi"})
+    assert said([claim("x", cls="local"), a_pod("p", "x")], A, LOCAL, csi_node("a", limit), waiting) == answer
+
+
 @pytest.mark.parametrize(
     ("source", "provisioner", "driver"),
     [
@@ -336,6 +344,15 @@ def test_a_shared_volume_of_a_limited_driver_is_not_promised(limit: int | None, 
     assert said(made, A, storage_class(), csi_node("a", limit), *there).partition(" ")[0] == answer
     new = [claim("n", mode="ReadWriteMany"), a_pod("p", "n"), a_pod("q", "n")]
     assert said(new, A, storage_class(), csi_node("a", limit)).partition(" ")[0] == answer
+
+
+def test_pods_with_a_shared_volume_of_a_limited_driver_are_not_said_to_have_places() -> None:
+    """The small one may take the room of the large one; but whether the volume can be attached beside its own is not known either."""
+    there = [claim("x", bound="xv", mode="ReadWriteMany"), volume("xv", csi={"driver": "disk.csi"}), csi_node("a", 1)]
+    made = [claim("y"), a_pod("p", "x", "y", cpu="2"), a_pod("q", "x", cpu="7")]
+    found = judged(made, [A, machine("a2", cpu="4"), storage_class(), *there]).answer
+    assert (found.fit, found.why.code) == ("TightFit", "VolumeNotMadeYet")
+    assert "can be placed" not in found.why.message
 
 
 def test_the_head_of_a_ray_cluster_has_the_volume_of_its_gcs() -> None:

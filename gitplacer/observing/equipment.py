@@ -138,7 +138,7 @@ def bound_volumes(values: Iterable[Mapping[str, Any]]) -> Iterator[BoundVolume]:
         for volume in read_storage([{**value, "kind": VOLUME}]).volumes.values():
             labels = cursor_of(value).mapping("metadata").labels("labels")
             zones = sorted({zone for zone in (labels.get(ZONE) or labels.get(_OLD_ZONE, "")).split("__") if zone})
-            terms = _terms(volume.reach[:1]) if cursor_of(value).mapping("spec").has("nodeAffinity") else ()
+            terms = _terms(volume.affinity)
             if volume.claim is not None and (zones or terms):
                 yield BoundVolume(claim="/".join(volume.claim), zones=tuple(zones), node_affinity=terms)
 

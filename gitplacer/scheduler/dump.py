@@ -136,7 +136,7 @@ def judge_manifests(
     services = _together(dump.services, _services([each.document.value for each in beside]))
     besides = spread_by_default(volumes.gang, gang.selectors, services, dump.cluster.nodes)
     answer = judge(volumes.cluster, volumes.gang, besides)
-    if answer.fit is Fit.FITS and volumes.doubts:
+    if answer.fit is not Fit.NO and volumes.doubts:  # then nobody knows whether all can be placed
         doubt = volumes.doubts[0]
         answer = replace(answer, fit=Fit.TIGHT, why=Why(doubt.code, doubt.message))
     return Judged(answer, gang, left_out, notes)

@@ -79,12 +79,14 @@ class StorageClass(Struct, frozen=True, kw_only=True):
 
 class Volume(Struct, frozen=True, kw_only=True):
     """
-    A PersistentVolume. `claim` is that to which it belongs, `owner` the uid of that, '' if any claim of the name may have it;
+    A PersistentVolume. `affinity` has the nodes from which it is reached, and `zoned` those that its labels name, which kube-scheduler
+    asks only of a volume that a claim has already. `claim` is that to which it belongs, `owner` the uid of that, '' if any claim of the name may have it;
     `free`: any claim that it matches may have it.
     """
 
     name: str
-    reach: Reach = ()
+    affinity: Reach = ()
+    zoned: Reach = ()
     storage_class: str = ""
     size: int = 0
     modes: tuple[str, ...] = ()
@@ -94,6 +96,11 @@ class Volume(Struct, frozen=True, kw_only=True):
     owner: str = ""
     free: bool = False
     driver: str = ""
+
+    @property
+    def reach(self) -> Reach:
+        """The nodes on which a pod may be whose claim has it."""
+        return (*self.affinity, *self.zoned)
 
     def is_kept_for(self, key: ClaimKey, uid: str) -> bool:
         """Whether it waits for a claim. What was a deleted claim's is not for the next one of its name."""
@@ -193,7 +200,8 @@ def _volume(root: Cursor) -> Volume:
     available = root.mapping("status").text("phase") == "Available" and not metadata.has("deletionTimestamp")
     return Volume(
         name=metadata.text("name"),
-        reach=(*_affinity(spec), *zones(labels)),
+        affinity=tuple(_affinity(spec)),
+        zoned=tuple(zones(labels)),
         storage_class=spec.text("storageClassName"),
         size=spec.mapping("capacity").quantity("storage", "storage") or 0,
         modes=spec.texts("accessModes"),

@@ -12,7 +12,7 @@ Source: kubernetes 1.34 pkg/scheduler/framework/plugins: volumebinding, volumezo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from gitplacer.scheduler.storage import (
     SHARED_MODES,
     VOLUME,
     ClaimKey,
+    Reach,
     Storage,
     StorageClass,
     Volume,
@@ -208,21 +209,30 @@ class _Settling:
 
     def _of_volume(self, key: ClaimKey, volume: Volume, asked: _Asked) -> None:
         asked.reach.extend(volume.reach)
-        self._attach(key, f"volume {volume.name}", {volume.driver}, asked)
+        self._attach(key, f"volume {volume.name}", volume.driver, asked)
 
-    def _attach(self, key: ClaimKey, what: str, drivers: Collection[str], asked: _Asked) -> None:
-        """A volume is attached by one of some drivers ('' is none), and counts for each: nobody knows which one it will be."""
-        for driver in sorted(filter(None, drivers)):
-            if self._users[key] <= 1 and key not in self._running:
-                asked.attached[driver] += 1
-            elif any(limits.get(driver) is not None for limits in self._storage.drivers.values()):
-                message = f"{what} is shared, and how many volumes {driver} attaches to a node is limited"
-                self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+    def _attach(self, key: ClaimKey, what: str, driver: str, asked: _Asked) -> None:
+        """A volume counts for the driver that attaches it ('' is none); a shared one once on each node, and nobody here counts that."""
+        if driver and self._users[key] <= 1 and key not in self._running:
+            asked.attached[driver] += 1
+        elif self._is_limited(driver):
+            message = f"{what} is shared, and how many volumes {driver} attaches to a node is limited"
+            self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
 
     def _attach_any(self, key: ClaimKey, free: Iterable[Volume], storage_class: StorageClass, asked: _Asked) -> None:
-        """The volume of a claim that has none: one that is there, or one that its class makes."""
+        """
+        The volume of a claim that has none: it counts as one that its class makes until it has it, and then for the driver of
+        that which it was given.
+        """
         made = storage_class.provisioner if storage_class.provisions else ""
-        self._attach(key, f"the volume of claim {_name(key)}", {made, *(volume.driver for volume in free)}, asked)
+        self._attach(key, f"the volume of claim {_name(key)}", made, asked)
+        for driver in sorted({volume.driver for volume in free} - {made}):
+            if self._is_limited(driver):
+                message = f"the volume of claim {_name(key)} may be one that {driver} attaches, and how many it attaches to a node is limited"
+                self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
+
+    def _is_limited(self, driver: str) -> bool:
+        return any(limits.get(driver) is not None for limits in self._storage.drivers.values())
 
     def _of_unbound(self, key: ClaimKey, claim: VolumeClaim, asked: _Asked) -> None:
         if CLASS not in self._storage.kinds:
@@ -309,16 +319,16 @@ class _Settling:
             return
         if all(volume.reach for volume in free):  # one that is reached from everywhere asks for nothing
             asked.reach.append(tuple(dict.fromkeys(term for each in free for term in alternatives(each.reach))))
-        if len({self._from(volume) for volume in free}) > 1:
+        if len({self._from(volume.reach) for volume in free}) > 1:
             self._doubt(key, f"it may be any of {len(free)} volumes")
 
     def _candidates(self, spec: ClaimSpec, storage_class: StorageClass) -> list[Volume]:
         volumes = self._storage.volumes.values()
         return [each for each in volumes if each.suits(spec, storage_class.name) and each.name not in self._taken]
 
-    def _from(self, volume: Volume) -> frozenset[str]:
+    def _from(self, reach: Reach) -> frozenset[str]:
         """The nodes from which a volume is reached."""
-        return frozenset(name for name, labels in self._labels.items() if reaches(volume.reach, labels, name))
+        return frozenset(name for name, labels in self._labels.items() if reaches(reach, labels, name))
 
     # -- pools ----------------------------------------------------------------------------------------------------
 
@@ -336,7 +346,7 @@ class _Settling:
         """Volumes that some claims need, and that others may be given though there are more for these."""
         waiting = [self._storage.volumes[name] for name in frozenset[str]().union(*(pool.names for pool in pools))]
         reached = {
-            node: frozenset(volume.name for volume in waiting if reaches(volume.reach, labels, node))
+            node: frozenset(volume.name for volume in waiting if reaches(volume.affinity, labels, node))
             for node, labels in (self._labels.items() if len(pools) > 1 else ())
         }
         for pool in contested(pools, self._storage.volumes, reached):
@@ -351,7 +361,7 @@ class _Settling:
         if pool.is_endless:
             return
         volumes = [self._storage.volumes[name] for name in sorted(pool.names)]
-        sorts = Counter(self._from(volume) for volume in volumes)
+        sorts = Counter(self._from(volume.affinity) for volume in volumes)
         apart = sum(len(nodes) for nodes in sorts) == len(frozenset[str]().union(*sorts))
         if not apart or any(len(nodes) > 1 and count < demand for nodes, count in sorts.items()):
             message = f"volumes of class {pool.storage_class} are reached from several nodes, and not all claims can have one of each sort"
@@ -363,7 +373,7 @@ class _Settling:
         offered, used = {}, {}
         for pool in pools:
             here = pool.made_on is not None and reaches(pool.made_on, labels, node.name)
-            names = [name for name in pool.names if reaches(self._storage.volumes[name].reach, labels, node.name)]
+            names = [name for name in pool.names if reaches(self._storage.volumes[name].affinity, labels, node.name)]
             offered[named[pool]] = ANY_NUMBER if here else len(names)
         for driver in sorted(limited):
             most = self._storage.drivers.get(node.name, {}).get(driver)
