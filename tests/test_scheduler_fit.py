@@ -25,6 +25,7 @@ from gitplacer.formats.fit import FIT_FORMATS, FitView
 from gitplacer.formats.options import Options
 from gitplacer.scheduler import Answer, judge, read_cluster, read_pod
 from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.scheduler.orders import named_orders, trials
 from gitplacer.scheduler.packing import find, replay, search
 from gitplacer.scheduler.simulation import Chooser, Profile, simulate
@@ -491,6 +492,21 @@ def test_no_more_pods_are_said_to_find_room_than_their_rules_let(said: str, coun
     there = [node(name, labels={"zone": zone}) for name, zone in (("a", "y"), ("b", "z"), ("c", "z"))]
     found = fit(there, pods(count, **{**rules, **apart}))
     assert found.fit == "No" and found.why.message.startswith(said), found.why.message
+
+
+@pytest.mark.parametrize(
+    ("code", "gang"),
+    [
+        ("InsufficientCapacity", [*pods(2, cpu="4"), pod("h", cpu="8")]),
+        ("ExceedsCluster", [*pods(3, cpu="5")]),
+        ("ExceedsCluster", [*pods(2, cpu="5"), pod("h", cpu="4")]),  # each by itself fits an empty node
+        ("InsufficientCapacity", [*pods(2, cpu="5"), pod("h", cpu="4", affinity=pod_rule("podAffinity", {"app": "x"}, HOSTNAME))]),
+    ],
+)  # fmt: skip
+def test_waiting_is_said_to_help_only_where_it_may(code: str, gang: list[Json]) -> None:
+    there = [node("a", cpu="8"), node("b", cpu="8")]
+    found = fit(there, gang, [pod("x", cpu="1", labels={"app": "x"}, on="a"), pod("y", cpu="1", on="b")])
+    assert (found.fit, found.why.code) == ("No", code), found.why.message
 
 
 def test_the_nodes_of_a_refusal_add_up_however_many_reasons_there_are() -> None:

@@ -23,6 +23,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gitplacer.model.decision import Reason
+from gitplacer.model.resources import NOTHING
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.orders import Order, trials
@@ -103,12 +104,25 @@ def judge(
     found = found_in(board)
     if found.outcome != "found":
         missing = shortage(board, certain=found.outcome == "impossible")
+        if missing.code is Reason.INSUFFICIENT_CAPACITY and _exceeds(cluster, gang):
+            missing = replace(missing, code=Reason.EXCEEDS_CLUSTER)
         return Answer(Fit.NO, {}, Why(missing.code, missing.message, missing))
     used = sorted({board.nodes[node].name for _, node in found.bound} & doubtful)
     if used:
         message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
         return Answer(Fit.TIGHT, _placement(board, found, names), Why(Reason.NODE_NOT_READY, message))
     return _fitting(board, found, names, _refuted(board, otherwise))
+
+
+def _exceeds(cluster: ClusterObjects, gang: Sequence[Pod]) -> bool:
+    """
+    Whether it is proved that there is no room even when nothing else runs. Of a gang that asks for other pods to be near nobody
+    can tell, as these may be the ones that run; nor of a cluster without nodes, as some may come.
+    """
+    if not cluster.nodes or any(pod.pod_affinity for pod in gang):
+        return False
+    nodes = tuple(replace(node, used=NOTHING) for node in cluster.nodes)
+    return find(Board(Site(replace(cluster, nodes=nodes, pods=())), gang)).outcome == "impossible"
 
 
 def _relying_on_none(cluster: ClusterObjects) -> ClusterObjects:
