@@ -509,6 +509,18 @@ def test_waiting_is_said_to_help_only_where_it_may(code: str, gang: list[Json]) 
     assert (found.fit, found.why.code) == ("No", code), found.why.message
 
 
+@pytest.mark.parametrize(("ready", "answer"), [("True", "Fits"), ("Unknown", "TightFit"), (None, "Fits")])
+def test_no_run_relies_on_a_node_that_is_not_ready(ready: str | None, answer: str) -> None:
+    """The large one is kept off the third node. With that in use the others go there; once it has its taint, one of them may take the room of the large one."""
+    nodes = [node("a", cpu="8"), node("b", cpu="4"), node("c", cpu="16", labels={"pool": "x"}, ready=ready)]
+    alone = pod_rule("podAntiAffinity", {"app": "small"}, HOSTNAME)
+    small = pods(2, "s", cpu="4", labels={"app": "small"}, affinity=alone)
+    large = pod("l", cpu="8", affinity=node_affinity({"matchExpressions": [expression("pool", "DoesNotExist")]}))
+    found = fit([*nodes, node("d", cpu="16", labels={"pool": "x"})], [large, *small])
+    assert found.fit == answer
+    assert ("without nodes that are not ready" in found.why.message) == (answer == "TightFit")
+
+
 def test_the_nodes_of_a_refusal_add_up_however_many_reasons_there_are() -> None:
     tainted = [node(f"n{i}", taints=[{"key": f"k{i}", "effect": "NoSchedule"}]) for i in range(6)]
     message = fit(tainted, pods(1)).why.message

@@ -93,14 +93,24 @@ def judge(
     if any(pod.nominated and not pod.node_name for pod in cluster.pods):
         return _beside_nominated(cluster, gang, besides)
     site = Site(cluster).holding(held)
-    otherwise = Board(site, besides) if besides else None
+    otherwise = (Board(site, besides),) if besides else ()
     doubtful = frozenset(node.name for node in cluster.nodes if node.doubtful)
     board = Board(site, gang)
     if doubtful:
-        ready = Board(Site(_relying_on_none(cluster)).holding(held), gang)
+        without = Site(_relying_on_none(cluster)).holding(held)
+        ready = Board(without, gang)
         found = found_in(ready)
         if found.outcome == "found":
-            return _fitting(ready, found, names, _refuted(board, otherwise) or refuted(ready))
+            others = (Board(without, besides),) if besides else ()
+            tried = _refuted(board, *otherwise)
+            if not isinstance(tried, Refuted):
+                more = _refuted(ready, *others)
+                tried = (
+                    replace(more, order=f"{more.order}, without nodes that are not ready")
+                    if isinstance(more, Refuted)
+                    else tried + more
+                )
+            return _fitting(ready, found, names, tried)
     found = found_in(board)
     if found.outcome != "found":
         missing = shortage(board, certain=found.outcome == "impossible")
@@ -111,7 +121,7 @@ def judge(
     if used:
         message = f"fits only with {', '.join(used[:3])}, which {'is' if len(used) == 1 else 'are'} not ready"
         return Answer(Fit.TIGHT, _placement(board, found, names), Why(Reason.NODE_NOT_READY, message))
-    return _fitting(board, found, names, _refuted(board, otherwise))
+    return _fitting(board, found, names, _refuted(board, *otherwise))
 
 
 def _exceeds(cluster: ClusterObjects, gang: Sequence[Pod]) -> bool:
@@ -135,13 +145,18 @@ def _relying_on_none(cluster: ClusterObjects) -> ClusterObjects:
     )
 
 
-def _refuted(board: Board, otherwise: Board | None) -> Refuted | int:
-    """The same for the gang as it is and as it would be scored otherwise."""
-    tried = refuted(board)
-    if otherwise is None or isinstance(tried, Refuted):
-        return tried
-    more = refuted(otherwise)
-    return more if isinstance(more, Refuted) else tried + more
+def _refuted(*boards: Board) -> Refuted | int:
+    """
+    The first run that leaves a pod out on one of some boards that may be what comes about, such as the gang as it is and as it would be scored otherwise; or
+    the number of runs that do not, of all together.
+    """
+    tried = 0
+    for board in boards:
+        found = refuted(board)
+        if isinstance(found, Refuted):
+            return found
+        tried += found
+    return tried
 
 
 def _beside_nominated(cluster: ClusterObjects, gang: Sequence[Pod], besides: Sequence[Pod]) -> Answer:
