@@ -20,7 +20,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gitplacer.scheduler.board import Board, Bound
+from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.ceilings import crowded
 from gitplacer.scheduler.neighbours import Indexes
 from gitplacer.scheduler.orders import Order, packing_orders, shares, shuffled
 from gitplacer.scheduler.simulation import Profile, Run, Score, harms, simulate
@@ -48,7 +49,7 @@ class Packing(Struct, frozen=True):
 
 def find(board: Board) -> Packing:
     """Look for a packing of the whole gang."""
-    if _crowded(board, board.bound(), list(board.counts)):
+    if crowded(board, board.bound(), list(board.counts)):
         return Packing("impossible")
     steps = 0
     ways: tuple[Callable[[], Packing], ...] = (
@@ -174,8 +175,8 @@ class _Search:
             self._left[k] += 1
 
     def _hopeless(self) -> bool:
-        """Whether this state has been looked at, or some class has too little room left even by itself."""
-        if _crowded(self._board, self._state, self._left):
+        """Whether this state has been looked at, or some class has too few places left even by itself."""
+        if crowded(self._board, self._state, self._left):
             return True
         key = self._alike[np.lexsort((self._state.load, self._alike))].tobytes()
         state = key + self._state.load[np.lexsort((self._state.load, self._alike))].tobytes()
@@ -204,11 +205,6 @@ class _Search:
                 yield k, node
             if self._board.orderless:
                 return
-
-
-def _crowded(board: Board, state: Bound, left: list[int]) -> bool:
-    """Whether the pods of some class have too few places on all nodes together; binding more never makes places."""
-    return any(count and int(state.room(k).sum()) < count for k, count in enumerate(left))
 
 
 def _alike(board: Board) -> Indexes:
