@@ -187,7 +187,7 @@ class Repository:
         if None in self.objects.look_up_all((f"{old}^{{commit}}", f"{new}^{{commit}}")):
             return False
         try:
-            self.git.run("merge-base", "--is-ancestor", old, new)
+            self.git.run("merge-base", "--is-ancestor", "--end-of-options", old, new)
         except CommandFailed:
             return False
         return True
