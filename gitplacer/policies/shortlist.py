@@ -21,7 +21,7 @@ from gitplacer.source.manifests import SourceObject
 Thing = TypeVar("Thing")
 _Key = tuple[str, Part | tuple[str, ...]]
 """A field, and what it is to have: a part of a text, or a label."""
-_FEW = 8
+_FEW = 4
 """So many are asked one by one: it takes no longer."""
 _TEXTS = ("kind", "name", "namespace", "path")
 """Fields that patterns are held against."""
