@@ -15,6 +15,7 @@ from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
+from gitplacer.placement.stage import Missing
 from gitplacer.scheduler.objects import HOSTNAME
 from tests.test_survey import GANGS, NODES, cluster, snapshot
 
@@ -91,6 +92,12 @@ def test_pods_for_which_a_search_finds_no_node_are_called_by_their_role() -> Non
     apart = PodShape(Resources({"cpu": 1000}), pod_anti_affinity=(alone,))
     workers = PodSet("worker/a", 3, apart, namespace="web", labels=(("a", "b"),))
     seen = snapshot("c", [{"name": name, "labels": {HOSTNAME: name}, "allocatable": {"cpu": "9"}} for name in "nm"])
-    found = Ledger(cluster("c"), seen, Columns.of([seen], [], [(head, workers)])).fit((workers, head), scale_up=False)
+    ledger = Ledger(cluster("c"), seen, Columns.of([seen], [], [(head, workers)]))
+    found = ledger.fit((workers, head), scale_up=False)
     assert isinstance(found, Shortfall)
     assert (found.role, found.wanted) == ("worker/a", 3)
+    assert ledger.fits_now((workers, head)) is found  # as somebody knows by now
+    ledger.reserve("another", Packing(()))
+    missing = ledger.fits_now((workers, head))
+    assert isinstance(missing, Missing)
+    assert missing.told() == found

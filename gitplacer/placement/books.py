@@ -23,7 +23,7 @@ from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.marks import NO_BITS
 from gitplacer.placement.nodes import Columns, Counts, Floats, Indexes, Mask
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
-from gitplacer.placement.stage import Tight
+from gitplacer.placement.stage import Missing, Tight
 from gitplacer.placement.survey import SOME, Survey, in_bits, rows_in_order
 from gitplacer.scheduler.gangs import slice_key
 
@@ -124,10 +124,10 @@ class Books:
         """Whether it is known that a search finds no room for a gang, which rules about other pods hold for, on machines that are there."""
         return self.doubts.is_roomless(gang, name) and self._ledgers[name].minds(gang)
 
-    def fits_now(self, gang: Gang, name: str) -> Packing | Shortfall:
+    def fits_now(self, gang: Gang, name: str) -> Packing | Shortfall | Missing:
         """Whether a gang fits the machines that a cluster has. A search that finds nothing need not be made again."""
-        found = self.fit(gang, name, scale_up=False)
-        if isinstance(found, Shortfall) and self._ledgers[name].minds(gang):
+        found = self._ledgers[name].fits_now(gang)
+        if not isinstance(found, Packing) and self._ledgers[name].minds(gang):
             self.doubts.add_roomless(gang, name)
         return found
 

@@ -33,10 +33,10 @@ from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Floats, Mask, Nodes
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.shown import Shown
-from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Stage, Tight
-from gitplacer.scheduler import Pod
+from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Missing, Stage, Tight
 
 Answer = TypeVar("Answer")
+Found = TypeVar("Found", Packing, Packing | Shortfall)
 
 _FINISHED = ("Succeeded", "Failed")
 CROWDED = 0.4
@@ -184,7 +184,7 @@ class Ledger:
         """What is free now. It is good until the ledger's version changes."""
         if self._room is not None:
             return self._room
-        self._room = Room(self.nodes, self._free, tuple(self._promised), self._left(to_placed=False))
+        self._room = Room(self.nodes, self._free, tuple(self._promised), self.left_to_add())
         return self._room
 
     def _room_for_placed(self) -> Room:
@@ -213,16 +213,26 @@ class Ledger:
     def fit(self, gang: Gang, *, scale_up: bool) -> Packing | Shortfall:
         """Whether a gang fits, in what is free now or, with `scale_up`, with machines that can be added."""
         scale_up = scale_up and not self.closed
-        if (gang, scale_up) not in self._fits:
-            if len(self._fits) >= _REMEMBERED:
-                self._fits.clear()
-            self._fits[gang, scale_up] = self._fit(gang, scale_up)
-        return self._fits[gang, scale_up]
+        known = self._fits.get((gang, scale_up))
+        return known if known is not None else self._remembered(gang, scale_up, self._fit(gang, scale_up))
+
+    def _remembered(self, gang: Gang, scale_up: bool, found: Found) -> Found:
+        if len(self._fits) >= _REMEMBERED:
+            self._fits.clear()
+        self._fits[gang, scale_up] = found
+        return found
 
     def _fit(self, gang: Gang, scale_up: bool) -> Packing | Shortfall:
         if not self._stage.minds(gang, self.coming):
             return pack(self.room(), gang, scale_up=scale_up)
-        return self._beside_others(gang, scale_up)
+        return _told(self._beside_others(gang, scale_up))
+
+    def fits_now(self, gang: Gang) -> Packing | Shortfall | Missing:
+        """The same on machines that are there, for who may not ask what is missing: where that takes long nobody has found it out yet."""
+        if (gang, False) in self._fits or not self._stage.minds(gang, self.coming):
+            return self.fit(gang, scale_up=False)
+        found = self._beside_others(gang, False)
+        return self._remembered(gang, False, found) if isinstance(found, Packing) else found
 
     def steps_for(self, gang: Gang) -> int:
         """
@@ -309,18 +319,18 @@ class Ledger:
         found = pack(room, gang, scale_up=True)
         return Packing(packing.uses + found.uses, found.opened, True) if isinstance(found, Packing) else None
 
-    def _beside_others(self, gang: Gang, scale_up: bool, *, to_placed: bool = False) -> Packing | Shortfall:
+    def _beside_others(self, gang: Gang, scale_up: bool, *, to_placed: bool = False) -> Packing | Shortfall | Missing:
         """A packing of a gang that minds which other pods are where, first on machines that are there."""
         room, real = self.room(), len(self.nodes.machines)
         bound = [
-            (Pod.of(use.pods.shape, f"{group}/{use.machine}/{i}", use.pods.namespace, use.pods.labels), use.machine)
-            for group, hold in self._holds.items()
+            (self._stage.example(use.pods), use.machine)
+            for hold in self._holds.values()
             for use in hold.packing.uses
-            for i in range(use.number)
+            for _ in range(use.number)
         ]
         taken = self._taken_besides()
         found = self._stage.seek(gang, bound, taken, ())
-        if not scale_up or not isinstance(found, Shortfall):
+        if not scale_up or isinstance(found, Packing):
             return found
         there = [(name, real + i) for i, name in enumerate(room.promised)]
         wanted, left = min(_MOST_NEW, sum(pods.count for pods in gang)), self._left(to_placed=to_placed)
@@ -330,11 +340,12 @@ class Ledger:
             types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
             extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
             found = self._stage.seek(gang, bound, taken, extra)
-            if not isinstance(found, Shortfall):
+            if isinstance(found, Packing):
                 break
-        if isinstance(found, Shortfall):
-            bounded = found.code is Reason.EXCEEDS_CLUSTER  # of what was tried: there may be more machines to be had
-            return replace(found, code=Reason.SEARCH_BOUND) if bounded else found
+        if not isinstance(found, Packing):
+            short = found.told()
+            bounded = short.code is Reason.EXCEEDS_CLUSTER  # of what was tried: there may be more machines to be had
+            return replace(short, code=Reason.SEARCH_BOUND) if bounded else short
         kept: dict[int, int] = {}
         opened: list[str] = []
         for machine in sorted({use.machine for use in found.uses}):
@@ -374,7 +385,7 @@ class Ledger:
             return self.fit(gang, scale_up=scale_up)
         free = self._free.copy()
         free[list(machines)] = 0
-        return pack(Room(self.nodes, free, tuple(self._promised), self._left(to_placed=False)), gang, scale_up=scale_up)
+        return pack(Room(self.nodes, free, tuple(self._promised), self.left_to_add()), gang, scale_up=scale_up)
 
     def fits_unless_exhausted(self, gang: Gang) -> bool:
         """Whether a gang would fit if every node group had machines to give."""
@@ -499,7 +510,7 @@ class Ledger:
     def _placed_with_more(self, gang: Gang) -> Packing | Shortfall:
         """A packing of pods that are placed already, with machines that are promised, on their way, or can be added."""
         if self._stage.minds(gang, self.coming):
-            return self._beside_others(gang, True, to_placed=True)
+            return _told(self._beside_others(gang, True, to_placed=True))
         return pack(self._room_for_placed(), gang, scale_up=True)
 
     def close(self) -> None:
@@ -622,6 +633,11 @@ class Ledger:
         for machine in self.nodes.machines:
             if self.nodes.obstacle(pods.shape, machine.shape, machine.name) is None:
                 yield replace(pods, count=1, shape=replace(pods.shape, node_name=machine.name), per_node=False)
+
+
+def _told(found: Packing | Shortfall | Missing) -> Packing | Shortfall:
+    """The same with what is missing."""
+    return found.told() if isinstance(found, Missing) else found
 
 
 def _repels(snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> bool:

@@ -24,6 +24,7 @@ from gitplacer.placement.nodes import Counts, Indexes, Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.placement.stage import Missing
 from gitplacer.placement.tries import Tries
 from gitplacer.policies import BY_COST
 
@@ -194,7 +195,7 @@ class Offers:
                 return
             yield from self._offer(group, name, self._books.fits_now(gang, name))
 
-    def _offer(self, group: Group, name: str, found: Packing | Shortfall) -> Iterator[tuple[str, Packing]]:
+    def _offer(self, group: Group, name: str, found: Packing | Shortfall | Missing) -> Iterator[tuple[str, Packing]]:
         """A cluster with how a group fits there, if that was found. What the search took counts."""
         self._pass.effort.count(group, name, found.steps)
         if isinstance(found, Packing):

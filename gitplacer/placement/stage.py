@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -72,6 +72,13 @@ NOT_TRIED = Tight("", "", "", ())
 
 COARSE = Tight("", "", "", ())
 """Nobody can know: taints, labels and pods of the nodes were not seen."""
+
+
+class Missing(NamedTuple):
+    """No packing was found, in so many steps as `Packing` counts; `told` finds out what is missing, which takes as long again."""
+
+    steps: int
+    told: Callable[[], Shortfall]
 
 
 class Lack(NamedTuple):
@@ -271,11 +278,14 @@ class Stage:
         topology = slice_key(pods, self._slice_topology)
         if topology or pods.claims or vary(pods.labels):  # which are told by names, such as no pod of a cluster has
             return list(expanded(pods, lambda i: f"#{first}.{i}", topology))
+        return [self.example(pods)] * pods.count
+
+    def example(self, pods: PodSet) -> Pod:
+        """A pod of a set without a name."""
         key = pods.shape, pods.namespace, pods.labels
-        example = self._examples.get(key)
-        if example is None:
-            example = self._examples[key] = Pod.of(pods.shape, "", pods.namespace, pods.labels)
-        return [example] * pods.count
+        if key not in self._examples:
+            self._examples[key] = Pod.of(pods.shape, "", pods.namespace, pods.labels)
+        return self._examples[key]
 
     def _site(self, added: tuple[str, ...]) -> Site:
         """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""
@@ -332,7 +342,7 @@ class Stage:
         bound: Sequence[tuple[Pod, int]],
         taken: Mapping[int, Resources],
         extra: Sequence[Node],
-    ) -> Packing | Shortfall:
+    ) -> Packing | Missing:
         """
         A packing of a gang that minds other pods, beside pods that are bound to machines, and what else is `taken` of some.
         `extra` are machines that are not there yet, numbered after those that are.
@@ -345,7 +355,7 @@ class Stage:
         board_pods: list[Pod] = []
         sets: list[PodSet] = []
         if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
-            return _too_many(gang)
+            return Missing(0, partial(_too_many, gang))
         for each in gang:
             board_pods += self._unnamed(each, len(board_pods))
             sets += [each] * each.count
@@ -354,11 +364,7 @@ class Stage:
         packing = found_in(board)
         steps = packing.steps * len(board.classes)
         if packing.outcome != "found":
-            missing = shortage(board, certain=packing.outcome == "impossible")
-            tally = tuple(Tally(reason, subject, count) for reason, subject, count in missing.tally)
-            return Shortfall(
-                missing.pod, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code, steps=steps
-            )  # fmt: skip
+            return Missing(steps, partial(_shortfall, board, packing.outcome == "impossible", steps))
         queues: list[deque[PodSet]] = [deque() for _ in board.classes]
         for k, each in zip(board.class_of, sets, strict=True):
             queues[k].append(each)
@@ -371,6 +377,14 @@ class Stage:
 def _known_of(coming: Arrivals) -> int:
     """As many shapes as may be known where so many are to come, before all are forgotten."""
     return MOST_KNOWN + 2 * len(coming.counts)
+
+
+def _shortfall(board: Board, certain: bool, steps: int) -> Shortfall:
+    missing = shortage(board, certain=certain)
+    tally = tuple(Tally(reason, subject, count) for reason, subject, count in missing.tally)
+    return Shortfall(
+        missing.pod, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code, steps=steps
+    )
 
 
 def _too_many(gang: Gang) -> Shortfall:

@@ -151,8 +151,14 @@ class Board:
         """A node of each sort, and the sort of each node."""
         admitted = self.admitted.T.astype(np.int64)
         rows = np.concatenate([self.free_on, self.offered_on, self.site.usage[:, None], admitted], axis=1)
-        _, examples, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        return examples, which.reshape(-1).astype(np.int64)
+        numbers: dict[bytes, int] = {}
+        which = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
+        return np.unique(which, return_index=True)[1], np.array(which, dtype=np.int64)
+
+    @cached_property
+    def places(self) -> Ints:
+        """How many pods of each class (row) each node takes if no others come."""
+        return _places(self.free_on, self.admitted, self.asks, self.clash)
 
     @cached_property
     def loads(self) -> Loads:
@@ -193,9 +199,7 @@ class Board:
         musts = [k for k in range(len(self.classes)) if k not in may_wait]
         if not all(self.static[k] for k in musts):
             return False
-        state = self.bound()
-        places = np.array([state.room(k) for k in range(len(self.classes))])
-        sure = certain(places, np.array(self.asks), np.array(self.counts), self.free_on, np.array(self.clash))
+        sure = certain(self.places, np.array(self.asks), np.array(self.counts), self.free_on, np.array(self.clash))
         return bool(sure[musts].all())
 
     def free(self, node: int) -> Resources:
@@ -253,10 +257,7 @@ class Loads:
             self._number(sort, nothing, sort.free, (*sort.used, *sort.scored), counted=True)
         free = np.array([sort.free for sort in sorts], dtype=np.int64).reshape(len(sorts), -1)
         admits = np.array([sort.admits for sort in sorts], dtype=np.bool_).reshape(len(sorts), -1)
-        for k, asked in enumerate(self._asked):
-            room = np.min([free[:, c] // amount for c, amount in asked], axis=0)
-            most = 1 if self._clash[k][k] else FAR
-            self.room[k, first : first + len(sorts)] = np.where(admits[:, k], np.clip(room, 0, most), 0)
+        self.room[:, first : first + len(sorts)] = _places(free, admits.T, self._asks, self._clash)
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
@@ -371,6 +372,15 @@ class Loads:
         }
 
 
+def _places(free: Ints, admits: Mask, asks: Sequence[Sequence[int]], clash: Sequence[Sequence[bool]]) -> Ints:
+    """As `Loads._room` says it of nodes with nothing of the gang on them, a class in each row: of so much free (a node in each row), if they are admitted."""
+    found = np.zeros(admits.shape, dtype=np.int64)
+    for k, ask in enumerate(asks):
+        room = np.min([free[:, c] // amount for c, amount in enumerate(ask) if amount > 0], axis=0)
+        found[k] = np.where(admits[k], np.clip(room, 0, 1 if clash[k][k] else FAR), 0)
+    return found
+
+
 def _doubled(table: Ints, fill: int) -> Ints:
     return np.concatenate([table, np.full_like(table, fill)], axis=1)
 
@@ -381,16 +391,17 @@ class Bound:
     any order; the filters are asked with `allows`.
     """
 
-    __slots__ = ("board", "counts", "load")
+    __slots__ = ("_begun", "board", "counts", "load")
 
     def __init__(self, board: Board) -> None:
         self.board = board
+        self._begun = False
         self.load: Ints = board.start.copy()
         self.counts: list[Ints] = [counter.base.copy() for counter in board.counters]
 
     def bind(self, k: int, node: int) -> None:
         """Bind one pod of class k."""
-        board = self.board
+        board, self._begun = self.board, True
         self.load[node] = board.loads.after(int(self.load[node]), k)
         self._count(k, node, 1)
 
@@ -406,7 +417,10 @@ class Bound:
                 self.counts[i][counter.of[node]] += sign * weight
 
     def room(self, k: int) -> Ints:
-        """How many pods of class k each node has room for, whatever other nodes hold."""
+        """How many pods of class k each node has room for, whatever other nodes hold. Do not write to it."""
+        if not self._begun:  # so that who only wants to know how it begins does not number all loads
+            first: Ints = self.board.places[k]
+            return first
         found: Ints = self.board.loads.room[k][self.load]
         return found
 

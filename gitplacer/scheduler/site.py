@@ -133,8 +133,9 @@ class Site:
         return twin
 
     def _hold(self, node: int, amounts: Resources, slots: int) -> None:
-        row = np.array([slots, *(amounts.get(name, 0) for name in self.columns[1:])], dtype=np.int64)
-        self.free[node] = np.clip(self.free[node] - row, -FAR, FAR)
+        less = (slots, *(amounts.get(name, 0) for name in self.columns[1:]))
+        left = (have - amount for have, amount in zip(self.free[node].tolist(), less, strict=True))
+        self.free[node] = [max(-FAR, min(FAR, amount)) for amount in left]
 
     def _use(self, node: int, amounts: Resources, slots: int, scored_cpu: int, scored_memory: int) -> None:
         self._hold(node, amounts, slots)
