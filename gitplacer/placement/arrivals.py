@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
+from gitplacer.placement.ownrules import meet, own_rules
 from gitplacer.scheduler.crowding import Ints, Mask
 
 
@@ -78,6 +79,11 @@ class Arrivals:
         self._ruled: dict[bool, Counter[PodShape]] = {False: Counter(), True: Counter()}
         self._promised = {False: 0, True: 0}
         self._repelling = 0
+        self._minded: dict[str, Gang] = {}
+        """By group, those that have rules, or that some rule of the fleet looks at."""
+        self._unchecked: list[str] = []
+        self._meeting: set[str] = set()
+        """The groups of which a rule may be about others that come, as far as that was asked; a rule of another may be about them."""
         self._table: Table | None = None
         self._outdated: dict[PodShape, None] = {}
         """The shapes of which the table does not tell the truth any more, in the order in which they came."""
@@ -90,6 +96,7 @@ class Arrivals:
         twin._musts = {lucky: Counter(found) for lucky, found in self._musts.items()}
         twin._ruled = {lucky: Counter(found) for lucky, found in self._ruled.items()}
         twin._promised, twin._repelling = dict(self._promised), self._repelling
+        twin._minded, twin._unchecked, twin._meeting = dict(self._minded), list(self._unchecked), set(self._meeting)
         twin._table, twin._outdated = self._table, dict(self._outdated)
         twin.pods = self.pods
         return twin
@@ -102,10 +109,37 @@ class Arrivals:
         self._count(self._groups.get(coming.group), -1)
         self._groups[coming.group] = coming
         self._count(coming, 1)
+        self._forget(coming.group)
+        roster = Roster.of(coming.gang)
+        if roster.may_mind or roster.is_looked_at:
+            self._minded[coming.group] = roster
+            self._unchecked.append(coming.group)
 
     def remove(self, group: str) -> None:
         """A group does not come any more, or has come."""
         self._count(self._groups.pop(group, None), -1)
+        self._forget(group)
+
+    def _forget(self, group: str) -> None:
+        if self._minded.pop(group, None) is None:
+            return
+        self._unchecked = [other for other in self._unchecked if other != group]
+        if self._meeting:  # perhaps some met this one alone
+            self._unchecked, self._meeting = list(self._minded), set()
+
+    @property
+    def minded(self) -> Iterable[Gang]:
+        """Those gangs among them that have rules, or that some rule of the fleet looks at."""
+        return self._minded.values()
+
+    def keep_to_themselves(self, gang: Gang) -> bool:
+        """Whether no rule of theirs, nor of a gang that comes too, may be about any but the own pods, as `ownrules` says it."""
+        while self._unchecked:
+            group = self._unchecked.pop()
+            mine = self._minded[group]
+            if own_rules(mine) is None or any(meet(mine, each) for name, each in self._minded.items() if name != group):
+                self._meeting.add(group)
+        return not self._meeting and not any(meet(gang, each) for each in self._minded.values())
 
     @property
     def counts(self) -> Mapping[PodShape, int]:

@@ -22,6 +22,7 @@ from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.marks import NO_BITS
 from gitplacer.placement.nodes import Columns, Counts, Floats, Indexes, Mask
+from gitplacer.placement.ownrules import own_rules
 from gitplacer.placement.pack import Packing, Shortfall, pack_what_fits
 from gitplacer.placement.stage import Missing, Tight
 from gitplacer.placement.survey import SOME, Survey, in_bits, rows_in_order
@@ -46,11 +47,11 @@ class Prospects(Struct, frozen=True):
 
 def _is_hopeless(gang: Roster) -> bool | None:
     """
-    Whether no proof is to be hoped for anywhere; None where that depends on the cluster. A proof looks at room alone, so that for pods with rules of
-    their own there is none, and where others have rules about them it has to be asked for.
+    Whether no proof is to be hoped for anywhere; None where that depends on the cluster. For pods that have rules about others there is none, and where
+    they have such about themselves, or others have some about them, it has to be asked for.
     """
     if gang.may_mind and any(pods.shape.minds_others or slice_key(pods, "") for pods in gang):
-        return True
+        return own_rules(gang) is None
     return False if gang.is_looked_at or gang.may_mind else None
 
 

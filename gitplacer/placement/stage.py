@@ -5,8 +5,8 @@ The pods that are to come are those of the gang in question and of every gang th
 snapshot yet. They arrive interleaved, nobody knows how, so they are tried together; a gang is refused a plain yes if it, or one
 that was promised before it, can be left out. Pods that may have to wait for new machines come too, and may be left out.
 
-Where pods mind nothing but room, most answers are a proof in a few array operations (`scheduler.crowding`). Only what that
-leaves open, and gangs with rules about other pods, get a board of the scheduler. What the snapshot shows does not change during
+Where pods mind nothing but room, or none but pods like themselves, most answers are a proof in a few array operations (`scheduler.crowding`,
+`ownproof`). Only what that leaves open, and gangs with rules about others, get a board of the scheduler. What the snapshot shows does not change during
 a pass, so answers are remembered.
 """
 
@@ -26,14 +26,15 @@ from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.podrules import LabelPairs, kinship, vary
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
-from gitplacer.placement.arrivals import Arrivals, Table
+from gitplacer.placement.arrivals import Arrivals
 from gitplacer.placement.asseen import to_come
-from gitplacer.placement.nodes import Amounts, Indexes
+from gitplacer.placement.nodes import Amounts
+from gitplacer.placement.ownproof import OwnProofs
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use
+from gitplacer.placement.shapecrowd import ShapeCrowd, known_of
 from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
-from gitplacer.scheduler.crowding import Coming, Crowd, Ints
 from gitplacer.scheduler.gangs import expanded, slice_key
 from gitplacer.scheduler.shortage import shortage
 from gitplacer.scheduler.site import Site
@@ -49,8 +50,6 @@ WORK = 120_000
 """The same times the sorts of pods that there are, each of which a pod that is bound has to be held against."""
 FEWEST = 12
 """Runs; what fewer say is worth nothing."""
-MOST_KNOWN = 32
-"""Shapes of pods that are known on a cluster beside twice those that are to come there, before all are forgotten."""
 LARGEST = 10_000
 """Pods times sorts of pods for which a placement is searched where rules about other pods hold."""
 
@@ -105,7 +104,7 @@ class Stage:
         """With how many steps each took."""
         self._heard: set[_Key] = set()
         """Which of the answers somebody was given, since this stage is for a pass."""
-        self._crowds: dict[tuple[str, ...], _Crowd] = {}
+        self._crowds: dict[tuple[str, ...], ShapeCrowd] = {}
         self._sites: dict[tuple[str, ...], Site] = {}
         self._examples: dict[tuple[PodShape, str, LabelPairs], Pod] = {}
         """A pod without a name of each sort that was tried: many gangs have pods of the same."""
@@ -186,9 +185,10 @@ class Stage:
         """
         if lucky and not coming.must(lucky):
             return True
-        if self.minds(gang, coming):
+        if self._heard and self.minds(gang, coming):
             key = _key(gang, coming, lucky, added)
-            return key in self._heard and self._answers[key][0] is None
+            if key in self._heard:
+                return self._answers[key][0] is None
         return self._proof(gang, coming, lucky, added)
 
     def lacks_proof(self, gang: Gang, coming: Arrivals, first: Callable[[PodShape], int]) -> Lack | None:
@@ -196,8 +196,10 @@ class Stage:
         None where `proves` says yes; else for which pods of a gang there is no proof, even if its others stay away. Asked about first are those
         shapes of which `first` says the most.
         """
-        if self.minds(gang, coming):
-            return None if self._heard and self.proves(gang, coming) else Lack()
+        if self.minds(gang, coming) or (coming.ruled(False) and Roster.of(gang).is_looked_at):
+            return (
+                None if self.proves(gang, coming) else Lack()
+            )  # it may be for its labels, which others of these shapes have not
         present = Roster.of(gang).present
         if not present:
             return None
@@ -205,7 +207,7 @@ class Stage:
         if len(present) > 1:
             own = {shape: present[shape] for shape in sorted(present, key=first, reverse=True)}
         if not coming.ruled(False):
-            at = self._crowd((), _known_of(coming)).unsure(own, coming.table)
+            at = self._crowd((), known_of(coming)).unsure(own, coming.table)
             return None if at is None else Lack([*own.items(), None][at])
         for shape, count in own.items():
             if not self._proof(tuple(pods for pods in gang if pods.shape == shape), coming, False, ()):
@@ -232,11 +234,9 @@ class Stage:
         return self._answers.get(_key(gang, coming, lucky, added), (None, 0))[1]
 
     def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> tuple[Tight | None, int]:
-        near: frozenset[PodShape] | None = None
-        if not self.minds(gang, coming):
-            if self._proof(gang, coming, lucky, added):
-                return None, 0
-            near = self._near(gang, coming, lucky, added)
+        if self._proof(gang, coming, lucky, added):
+            return None, 0
+        near = None if self.minds(gang, coming) else self._near(gang, coming, lucky, added)
         pods: list[Pod] = []
         sets: list[PodSet] = []
         names: list[str] = []
@@ -295,14 +295,14 @@ class Stage:
             self._sites[added] = Site(replace(there, nodes=(*there.nodes, *more)))
         return self._sites[added]
 
-    def _crowd(self, added: tuple[str, ...], most: int) -> _Crowd:
+    def _crowd(self, added: tuple[str, ...], most: int) -> ShapeCrowd:
         """
         The pods that may come to what the snapshot shows, and to machines that are to come beside it. If it knows more than `most` shapes
         all are forgotten: the pods of most that were asked about went elsewhere, and each shape takes as much memory as there are nodes.
         """
         crowd = self._crowds.get(added)
         if crowd is None or len(crowd) > most:
-            crowd = self._crowds[added] = _Crowd(self._with_machines(added))
+            crowd = self._crowds[added] = ShapeCrowd(self._with_machines(added))
         return crowd
 
     def _with_machines(self, added: tuple[str, ...]) -> Room:
@@ -317,16 +317,22 @@ class Stage:
         """Whether every order works for sure. Only pods that can get in each other's way matter: those that share a node, or share one with such."""
         if not any(pods.count for pods in gang):
             return True
-        own, crowd = Roster.of(gang).present, self._crowd(added, _known_of(coming))
-        return not self._looks_far(gang, coming, lucky, crowd) and crowd.sure(own, coming.table, lucky)
+        own, crowd = Roster.of(gang).present, self._crowd(added, known_of(coming))
+        if self.minds(gang, coming) or self._looks_far(gang, coming, lucky, crowd):
+            return not lucky and not added and self._own_proofs.sure(gang, coming)
+        return crowd.sure(own, coming.table, lucky)
+
+    @cached_property
+    def _own_proofs(self) -> OwnProofs:
+        return OwnProofs(self._site(()), self._room)
 
     def _near(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> frozenset[PodShape]:
         """The shapes of all pods that may get in the way of a gang, its own included."""
-        own, crowd = Roster.of(gang).present, self._crowd(added, _known_of(coming))
+        own, crowd = Roster.of(gang).present, self._crowd(added, known_of(coming))
         far = self._looks_far(gang, coming, lucky, crowd)
         return frozenset((*own, *coming.counts)) if far else frozenset(crowd.near(own, coming.table))
 
-    def _looks_far(self, gang: Gang, coming: Arrivals, lucky: bool, crowd: _Crowd) -> bool:
+    def _looks_far(self, gang: Gang, coming: Arrivals, lucky: bool, crowd: ShapeCrowd) -> bool:
         """Whether rules about other pods hold for some that may get in its way: such look farther than to the nodes that pods share."""
         roster, ruled = Roster.of(gang), set(coming.ruled(lucky))
         if not lucky and roster.may_mind:
@@ -374,11 +380,6 @@ class Stage:
         return Packing(tuple(uses), steps=steps)
 
 
-def _known_of(coming: Arrivals) -> int:
-    """As many shapes as may be known where so many are to come, before all are forgotten."""
-    return MOST_KNOWN + 2 * len(coming.counts)
-
-
 def _shortfall(board: Board, certain: bool, steps: int) -> Shortfall:
     missing = shortage(board, certain=certain)
     tally = tuple(Tally(reason, subject, count) for reason, subject, count in missing.tally)
@@ -390,63 +391,6 @@ def _shortfall(board: Board, certain: bool, steps: int) -> Shortfall:
 def _too_many(gang: Gang) -> Shortfall:
     largest = max(gang, key=lambda pods: pods.count)
     return Shortfall(largest.role, 0, largest.count, NOTHING, (), 0, Reason.SEARCH_BOUND)
-
-
-class _Crowd:
-    """The shapes of pods that were asked about in a room, as classes of a crowd."""
-
-    def __init__(self, room: Room) -> None:
-        self._room = room
-        self._numbers: dict[PodShape, int] = {}
-        self._shapes: list[PodShape] = []
-        self._crowd = Crowd(np.maximum(room.free, 0))
-        self._known: tuple[tuple[PodShape, ...], Ints] = (), np.zeros(0, dtype=np.int64)
-        """Those of whom was asked last that they come, and their numbers."""
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def _number(self, shape: PodShape) -> int:
-        known = self._numbers.get(shape)
-        if known is None:
-            known = self._crowd.admit(self._room.admits(shape), self._room.nodes.columns.asked(shape))
-            self._numbers[shape] = known
-            self._shapes.append(shape)
-        return known
-
-    def _coming(self, table: Table, lucky: bool) -> Coming:
-        known, numbers = self._known
-        if known is not table.shapes:
-            more = table.shapes[len(known) :] if table.shapes[: len(known)] == known else table.shapes
-            kept = numbers[: len(table.shapes) - len(more)]  # mostly some have come, behind those that were there
-            numbers = np.concatenate([kept, np.array([self._number(shape) for shape in more], dtype=np.int64)])
-            self._known = table.shapes, numbers
-        return Coming(numbers, table.counts, table.musts[lucky])
-
-    def near(self, own: Mapping[PodShape, int], table: Table) -> tuple[PodShape, ...]:
-        """The shapes of those that are to come, or more of which come, that share a node with one of these, or with one that does."""
-        numbers, more = self._asked(own)
-        classes = self._coming(table, False).beside(numbers, more, False).classes
-        return tuple(self._shapes[k] for k in classes[self._crowd.near(numbers, classes)].tolist())
-
-    def sure(self, own: Mapping[PodShape, int], table: Table, lucky: bool) -> bool:
-        """Whether all are sure to find a node, those that are coming and so many more of each shape, as in `Crowd.sure`."""
-        coming = self._coming(table, lucky)
-        return self._crowd.sure(coming, *self._asked(own), lucky)
-
-    def unsure(self, own: Mapping[PodShape, int], table: Table) -> int | None:
-        """
-        Which is the first shape, as an index, of which so many more pods that come without the others of these are not `sure` to find a node; the
-        number of shapes if it takes all of them; None if they are sure together.
-        """
-        coming, crowd = self._coming(table, False), self._crowd
-        number, count = np.array([self._number(next(iter(own)))]), np.array([next(iter(own.values()))])
-        if not crowd.sure(coming, number, count, False):  # mostly; then nothing has to be known of the others
-            return 0
-        return crowd.unsure(coming, *self._asked(own), begin=1) if len(own) > 1 else None
-
-    def _asked(self, own: Mapping[PodShape, int]) -> tuple[Indexes, Ints]:
-        return np.array([self._number(shape) for shape in own], dtype=np.int64), np.array(list(own.values()))
 
 
 def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Key:

@@ -24,15 +24,15 @@ _LEAST, _SORTED = range(2)
 
 
 @compiled
-def admit(new, admitted, ask, free, rows, asks, totals, most, shared, loss):
-    """Write down a class, number `new`, of which a pod asks so much, and that is admitted on some nodes."""
+def admit(new, admitted, ask, at_most, free, rows, asks, totals, most, shared, loss):
+    """Write down a class, number `new`, of which a pod asks so much, and that is admitted on some nodes, `at_most` so many on each."""
     nodes, columns = free.shape
     asks[new] = ask
     total = largest = 0.0
     for n in range(nodes):
         fits = 0
         if admitted[n]:
-            fits = _PLACES
+            fits = at_most
             for r in range(columns):
                 if ask[r] > 0:
                     fits = min(fits, free[n, r] // ask[r])

@@ -164,14 +164,17 @@ class Crowd:
         self._loss[known, new] = np.minimum(_loss(ask[None, :], asks)[0], self._most[known])
         return new
 
-    def admit(self, admitted: Mask, ask: Ints) -> int:
-        """The same for a class of which pods may be on the nodes that are admitted, as many as find room on each."""
+    def admit(self, admitted: Mask, ask: Ints, most: int = _PLACES) -> int:
+        """
+        The same for a class of which pods may be on the nodes that are admitted, as many as find room on each; `most` of them, where they keep more of
+        each other off.
+        """
         compiled = self._patience.compiled
         if compiled is None:
             self._patience.spend(1 + len(self._places) * len(self._free) // 20_000)
-            return self.add(capacity(self._free, ask, admitted), ask)
+            return self.add(np.minimum(capacity(self._free, ask, admitted), most), ask)
         new = self._new()
-        compiled.admit(new, admitted, ask, self._free, *self._tables)
+        compiled.admit(new, admitted, ask, most, self._free, *self._tables)
         return new
 
     def _new(self) -> int:

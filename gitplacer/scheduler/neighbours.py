@@ -61,6 +61,11 @@ def may_select(term: PodTerm, pod: Pod) -> bool:
     return term.selector.requirements is not None and may_match(term.selector.requirements, dict(pod.labels))
 
 
+def may_keep_off(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
+    """Whether an anti-affinity term of a pod that runs may be about one that is to be scheduled."""
+    return _chosen_of(term, pod, namespaces) and may_select(term, pod)
+
+
 def counted_by_spread(selector: Selector, namespace: str, pod: Pod) -> bool:
     """Spread counts living pods of the same namespace; an empty selector counts none."""
     return (
@@ -262,7 +267,7 @@ class Neighbourhood:
 
             def repels(other: Pod, key: str = key) -> int:
                 terms = (term for term in other.pod_anti_affinity if term.topology_key == key)
-                return int(any(_chosen_of(term, pod, self._namespaces) and may_select(term, pod) for term in terms))
+                return int(any(may_keep_off(term, pod, self._namespaces) for term in terms))
 
             yield self._counter(key, repels, among=self._repelling)
 
