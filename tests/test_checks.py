@@ -68,6 +68,16 @@ def test_a_cluster_that_is_known_to_have_it_is_not_named(
     assert messages == ([f"{NEEDS_TOKEN}, and {' and '.join(left)} {verb} not known to have it"] if left else [])
 
 
+@pytest.mark.parametrize(("namespace", "missed"), [("", True), ("x", True), ("vault", False)])
+def test_the_secret_of_a_volume_is_missed_in_the_namespace_of_the_pod_alone(namespace: str, missed: bool) -> None:
+    elsewhere = f", secretNamespace: {namespace}" if namespace else ""
+    text = pod("p", "")["workloads/x/p.yaml"]
+    text += f"  volumes: [{{name: v, csi: {{driver: file.csi.azure.com, volumeAttributes: {{secretName: token, shareName: s{elsewhere}}}}}}}]\n"
+    story = Story.of(*BOTH, ANYWHERE, {"workloads/x/p.yaml": text}, capacity=ROOM)
+    messages = [message for _, _, message in told(story, "MissingReference")]
+    assert messages == ([f"{NEEDS_TOKEN}, and a and b are not known to have it"] if missed else [])
+
+
 OPTIONAL = ", envFrom: [{secretRef: {name: token, optional: true}}]"
 ROOT_CA = ", envFrom: [{configMapRef: {name: kube-root-ca.crt}}]"
 

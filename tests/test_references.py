@@ -42,6 +42,10 @@ def container(**fields: Any) -> dict[str, Any]:
     return pod(containers=[{"name": "c", **fields}])
 
 
+def inline(driver: str, **attributes: str) -> dict[str, Any]:
+    return {"name": "v", "csi": {"driver": driver, "volumeAttributes": attributes}}
+
+
 def key_ref(kind: str, **fields: Any) -> dict[str, Any]:
     return {"name": "V", "valueFrom": {kind: {"name": "n", "key": "k", **fields}}}
 
@@ -75,6 +79,13 @@ def key_ref(kind: str, **fields: Any) -> dict[str, Any]:
             ["SecretProviderClass/vault"],
         ),
         (pod(volumes=[{"name": "v", "csi": {"driver": "d", "volumeAttributes": {"bucketName": "b"}}}]), []),
+        (pod(volumes=[{"name": "v", "azureFile": {"secretName": "s", "shareName": "f"}}]), ["Secret/s"]),
+        (pod(volumes=[{"name": "v", "cephfs": {"monitors": ["m"], "secretRef": {"name": "s"}}}]), ["Secret/s"]),
+        (pod(volumes=[{"name": "v", "flexVolume": {"driver": "d", "secretRef": {"name": "s"}}}]), ["Secret/s"]),
+        (pod(volumes=[{"name": "v", "nfs": {"server": "n", "path": "/"}}]), []),
+        (pod(volumes=[inline("file.csi.azure.com", secretName="s", shareName="f")]), ["Secret/s"]),
+        (pod(volumes=[inline("smb.csi.k8s.io", secretName="s")]), ["Secret/s"]),
+        (pod(volumes=[inline("d", secretName="s")]), []),  # what this means only the driver knows
         (pod(volumes=[{"name": "v", "emptyDir": {}}]), []),
         (pod(imagePullSecrets=[{"name": "pull"}]), ["Secret/pull"]),
         (pod(serviceAccountName="robot"), ["ServiceAccount/robot"]),
@@ -94,6 +105,11 @@ def key_ref(kind: str, **fields: Any) -> dict[str, Any]:
 )
 def test_a_pod_needs_what_its_template_names(value: dict[str, Any], needs: list[str]) -> None:
     assert names(facts(value).needs) == needs
+
+
+def test_the_secret_of_an_inline_volume_may_be_in_another_namespace() -> None:
+    [found] = facts(pod(volumes=[inline("file.csi.azure.com", secretName="s", secretNamespace="team")])).needs
+    assert (found.kind, found.name, found.namespace) == ("Secret", "s", "team")
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def check(known: Known, group: Group) -> Iterator[Told]:
 
 def _unmet(known: Known, group: Group, member: SourceObject) -> Iterator[Told]:
     for reference in member.facts.needs:
-        if not reference.optional and not _is_brought(known, member, reference):
+        elsewhere = reference.namespace not in ("", member.identity.namespace)
+        if not reference.optional and not elsewhere and not _is_brought(known, member, reference):
             yield from _missing(known, group, member, reference)
 
 

@@ -363,6 +363,15 @@ def _needs(spec: Cursor, containers: list[Cursor]) -> Iterator[Reference]:
         yield from named(claim, "ResourceClaimTemplate", "resourceClaimTemplateName", api_group="resource.k8s.io")
 
 
+_WITH_SECRET = {
+    "azureFile": "secretName",
+    **dict.fromkeys(("cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos"), "secretRef"),
+}
+"""Volumes of Kubernetes' own that are mounted with a Secret of the pod's namespace, and where they name it."""
+_DRIVERS_WITH_SECRET = ("blob.csi.azure.com", "file.csi.azure.com", "smb.csi.k8s.io")
+"""Drivers that find the Secret of a volume in its attributes, by `secretName` and, where it is elsewhere, `secretNamespace`."""
+
+
 def _volume_needs(volume: Cursor) -> Iterator[Reference]:
     if volume.has("configMap"):
         yield from named(volume.mapping("configMap"), "ConfigMap")
@@ -371,13 +380,21 @@ def _volume_needs(volume: Cursor) -> Iterator[Reference]:
     if volume.has("persistentVolumeClaim"):
         yield from named(volume.mapping("persistentVolumeClaim"), "PersistentVolumeClaim", "claimName")
     if volume.has("csi"):
-        driver = volume.mapping("csi")
-        yield from named(driver.mapping("nodePublishSecretRef"), "Secret")
-        attributes = driver.mapping("volumeAttributes")
-        yield from named(
-            attributes, "SecretProviderClass", "secretProviderClass", api_group="secrets-store.csi.x-k8s.io"
-        )
+        yield from _driver_needs(volume.mapping("csi"))
     if volume.has("projected"):
         for source in volume.mapping("projected").items("sources"):
             yield from named(source.mapping("configMap"), "ConfigMap")
             yield from named(source.mapping("secret"), "Secret")
+    for kind, key in _WITH_SECRET.items():
+        if volume.has(kind):
+            found = volume.mapping(kind)
+            yield from named(found, "Secret", key) if key == "secretName" else named(found.mapping(key), "Secret")
+
+
+def _driver_needs(driver: Cursor) -> Iterator[Reference]:
+    yield from named(driver.mapping("nodePublishSecretRef"), "Secret")
+    attributes = driver.mapping("volumeAttributes")
+    yield from named(attributes, "SecretProviderClass", "secretProviderClass", api_group="secrets-store.csi.x-k8s.io")
+    if driver.text("driver") in _DRIVERS_WITH_SECRET and (name := attributes.text("secretName")):
+        path = (*attributes.path, "secretName")
+        yield Reference("", "Secret", name, namespace=attributes.text("secretNamespace"), path=path)
