@@ -168,6 +168,39 @@ def test_a_class_of_priority_or_storage_is_looked_for_without_a_namespace() -> N
     assert told(Story.of(*BOTH, ANYWHERE, EVERYWHERE, files, classes, capacity=ROOM), "MissingReference") == []
 
 
+MODELS = {
+    "workloads/x/models.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: models}\n"
+    'spec: {accessModes: [ReadWriteMany], storageClassName: "", volumeName: models, resources: {requests: {storage: 1Ti}}}\n',
+    "workloads/x/p.yaml": pod("p", "")["workloads/x/p.yaml"]
+    + "  volumes: [{name: m, persistentVolumeClaim: {claimName: models}}]\n",
+}
+VOLUME = {
+    "platform/models.yaml": "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: models}\n"
+    "spec: {capacity: {storage: 1Ti}, accessModes: [ReadWriteMany], nfs: {server: s, path: /}}\n"
+}
+LACKED = "PersistentVolumeClaim x/models needs PersistentVolume models, which"
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "said"),
+    [
+        ({}, "", f"{LACKED} is not in the source, and a and b are not known to have it"),
+        ({}, "present: [{kind: PersistentVolume, name: models}]", f"{LACKED} is not in the source, and b is not known to have it"),
+        # the claim is bound there already
+        ({}, "volumes: [{claim: x/models, zones: [z]}]", f"{LACKED} is not in the source, and b is not known to have it"),
+        (
+            {**VOLUME, **policy("platform", 'select: {paths: ["platform/**"]}\nprecedence: 9\nclusters: {names: [a]}\n')},
+            "",
+            f"{LACKED} policy platform brings to a alone, and b is not known to have it",
+        ),
+    ],
+)  # fmt: skip
+def test_a_volume_that_a_claim_names_is_looked_for_on_each_cluster(files: dict[str, str], more: str, said: str) -> None:
+    capacity = {**ROOM, **snapshot("a", "n1 64 256Gi 8", more=f"{more}\n")}
+    story = Story.of(*BOTH, ANYWHERE, MODELS, files, capacity=capacity)
+    assert [message for _, _, message in told(story, "MissingReference")] == [said]
+
+
 EVERYWHERE = policy("platform", 'select: {paths: ["platform/**"]}\nprecedence: 9\nplacement: {copies: All}')
 BRINGS = {"platform/config/token.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: x}\n"}
 MAKES = {

@@ -366,6 +366,28 @@ RBAC = "rbac.authorization.k8s.io/v1"
             [],
             ["VolumeSnapshot/snap"],
         ),
+        (
+            obj(
+                "v1",
+                "PersistentVolumeClaim",
+                {
+                    "storageClassName": "",
+                    "volumeName": "models",
+                    "dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "old", "namespace": "team"},
+                },
+            ),
+            [],
+            ["PersistentVolume/models", "PersistentVolumeClaim/old"],
+        ),
+        (
+            obj(
+                "v1",
+                "PersistentVolumeClaim",
+                {"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "old", "namespace": "far"}},
+            ),
+            [],
+            [],
+        ),
         (obj("v1", "ConfigMap"), [], []),
         (obj("example.com/v1", "Thing", {"anything": [1, None]}), [], []),
     ],

@@ -633,6 +633,21 @@ def test_a_node_that_a_volume_names_stands_alone(access: Access, server: ApiServ
     assert found.volumes[1].zones == ("a", "b")
 
 
+def test_volumes_that_somebody_made_are_there_for_claims_that_name_them(access: Access, server: ApiServer) -> None:
+    names = (
+        "models",
+        "ours",
+        "pvc-0d7a9a0e-6a4e-4a53-8d0c-3f2b6f9f2c11",
+        "kubernetes-dynamic-pvc-0d7a9a0e-6a4e-4a53-8d0c-3f2b6f9f2c11",
+        "local-pv-8ef67ab2",
+        "local-pv-of-mine",
+    )
+    _with(server, {("", "persistentvolumes"): [thing("v1", "PersistentVolume", name, spec={}) for name in names]})
+    ours = Placed(members=frozenset({Identity("", "PersistentVolume", "", "ours")}))
+    found = look(access, ours).present or ()
+    assert [each.name for each in found if each.kind == "PersistentVolume"] == ["local-pv-of-mine", "models"]
+
+
 def test_nodes_are_told_as_they_are(access: Access, server: ApiServer) -> None:
     sick, other = livecluster.node("sick", ready="Unknown"), livecluster.node("n", **{"kubernetes.io/hostname": "ip-1"})
     cordoned = livecluster.node("shut")

@@ -309,14 +309,18 @@ def _read_equipment(
     values = look.all(resources.PRIORITY_CLASSES)
     if values is not None:
         fields["priority_classes"] = look.told("priorityclasses", equipment.priority_classes, values)
-    if present := [*equipment.present(values or [], "scheduling.k8s.io", "PriorityClass")]:
-        fields["present"] = equipment.present_objects(present, placed.members)
+    present = [*equipment.present(values or [], "scheduling.k8s.io", "PriorityClass")]
     volumes: list[BoundVolume] = []
+    chosen: list[Identity] = []
     for page in look.pages(resources.VOLUMES):
         if page is None or isinstance(page, Again):
             volumes.clear()
+            chosen.clear()
             continue
         volumes += look.told("volumes", lambda page: [*equipment.bound_volumes(page)], page) or ()
+        chosen += look.told("volumes", lambda page: [*equipment.chosen_volumes(page)], page) or ()
+    if present or chosen:
+        fields["present"] = equipment.present_objects([*present, *chosen], placed.members)
     seen.volumes = tuple({volume.claim: volume for volume in volumes}.values())
     seen.equipment = {name: value for name, value in fields.items() if value is not None}
 

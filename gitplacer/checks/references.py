@@ -13,6 +13,7 @@ from gitplacer.known import Known, Told, tell
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import few
 from gitplacer.problems import Severity
+from gitplacer.profiles import ClusterProfile
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.workloads.facts import Reference
 
@@ -81,7 +82,7 @@ def _missing(known: Known, group: Group, member: SourceObject, reference: Refere
     target, eligible = _target(member, reference), known.eligible(group)
     brought = known.by_platform.get(target)
     there = brought.clusters if brought is not None else frozenset()
-    without = [name for name in eligible if name not in there and not known.profiles[name].has(target)]
+    without = [name for name in eligible if name not in there and not _is_there(known.profiles[name], member, target)]
     if not without and (eligible or brought is not None):
         return
     where = f", and {few(without)} {'is' if len(without) == 1 else 'are'} not known to have it" if without else ""
@@ -94,6 +95,14 @@ def _missing(known: Known, group: Group, member: SourceObject, reference: Refere
         f"{add}, or say that the clusters have it: present in the snapshot or in the profile of the Cluster",
         path=reference.path,
     )
+
+
+def _is_there(profile: ClusterProfile, member: SourceObject, target: Identity) -> bool:
+    """A claim that a snapshot shows bound has its volume."""
+    bound = (
+        target.kind == "PersistentVolume" and f"{member.identity.namespace}/{member.identity.name}" in profile.volumes
+    )
+    return bound or profile.has(target)
 
 
 def _told(clusters: frozenset[str]) -> str:

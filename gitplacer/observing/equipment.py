@@ -8,6 +8,7 @@ reads the pages.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
@@ -175,6 +176,15 @@ def present(values: Iterable[Mapping[str, Any]], group: str, kind: str) -> Itera
     for value in values:
         metadata = cursor_of(value).mapping("metadata")
         yield Identity(group, kind, metadata.text("namespace"), metadata.text("name"))
+
+
+_MADE_UP = re.compile("(.+-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|local-pv-[0-9a-f]{1,8}")
+"""The names of PersistentVolumes that a provisioner makes for a claim, `pvc-<its UID>`, or for each disk of a node."""
+
+
+def chosen_volumes(values: Iterable[Mapping[str, Any]]) -> Iterator[Identity]:
+    """The PersistentVolumes that somebody made and named, which claims may name."""
+    return (found for found in present(values, "", "PersistentVolume") if not _MADE_UP.fullmatch(found.name))
 
 
 def present_objects(found: Iterable[Identity], deployed: Iterable[Identity]) -> tuple[PresentObject, ...]:

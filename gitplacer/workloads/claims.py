@@ -33,6 +33,12 @@ def storage_class(spec: Cursor) -> Iterator[Reference]:
         yield Reference("storage.k8s.io", "StorageClass", name, path=path, cluster_scoped=True)
 
 
+def chosen_volume(spec: Cursor) -> Iterator[Reference]:
+    """The PersistentVolume that a claim names. Somebody made it by hand, and a cluster without it makes none: the claim waits there for ever."""
+    if name := spec.text("volumeName"):
+        yield Reference("", "PersistentVolume", name, path=(*spec.path, "volumeName"), cluster_scoped=True)
+
+
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 """Where a claim named its class before it had a field for it; it still wins."""
 

@@ -8,12 +8,13 @@ table points at nothing; it can still be named by others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.workloads import companions, devices, limitranges, priorityclasses, quotas, vaults
-from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
+from gitplacer.workloads.claims import chosen_volume, claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, at, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.pointing import group_of, local, plain_selector, selecting, selects, targeting
@@ -161,15 +162,19 @@ def _role_binding(root: Cursor) -> ObjectFacts:
 
 def _claim(root: Cursor) -> ObjectFacts:
     spec = root.mapping("spec")
-    source = spec.mapping("dataSource")
-    kind = source.text("kind")
     return ObjectFacts(
-        needs=distinct(
-            [*storage_class(spec), *(named(source, kind, api_group=source.text("apiGroup")) if kind else ())]
-        ),
+        needs=distinct([*storage_class(spec), *chosen_volume(spec), *_source_of_data(root, spec)]),
         singleton=single_node_claim(spec),
         volume=claim_spec(root),
     )
+
+
+def _source_of_data(root: Cursor, spec: Cursor) -> Iterator[Reference]:
+    """What a claim is filled from. `dataSourceRef` may be any object, also one of another namespace; the API server copies one to the other."""
+    for source in (spec.mapping("dataSource"), spec.mapping("dataSourceRef")):
+        if kind := source.text("kind"):
+            for found in local(root, source, kind):
+                yield replace(found, api_group=source.text("apiGroup"))
 
 
 def _sealed_secret(root: Cursor) -> ObjectFacts:
