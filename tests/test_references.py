@@ -135,6 +135,24 @@ def test_a_pod_takes_along_the_networks_that_it_is_attached_to(annotation: str, 
     assert {each.namespace for each in found} <= {"", "team", "far"}
 
 
+@pytest.mark.parametrize(
+    ("metadata", "needs"),
+    [
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "g"}}, ["scheduling.x-k8s.io"]),
+        ({"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}}, ["scheduling.sigs.k8s.io"]),
+        ({"annotations": {"scheduling.k8s.io/group-name": "g"}}, ["scheduling.volcano.sh"]),
+        ({"annotations": {"scheduling.volcano.sh/group-name": "g", "scheduling.k8s.io/group-name": "g"}}, ["scheduling.volcano.sh"]),
+        ({"annotations": {"scheduling.x-k8s.io/pod-group": "g"}, "labels": {"pod-group": "g"}}, []),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": ""}}, []),
+    ],
+)  # fmt: skip
+def test_a_pod_takes_along_the_group_that_it_says_it_is_of(metadata: dict[str, Any], needs: list[str]) -> None:
+    found = facts(cluster("team", headGroupSpec={"template": {"metadata": metadata, **TEMPLATE}})).needs
+    assert [(each.api_group, each.kind, each.name, each.optional) for each in found] == [
+        (group, "PodGroup", "g", False) for group in needs
+    ]
+
+
 TEMPLATE = {"spec": {"containers": [{"name": "ray"}]}}
 
 

@@ -85,6 +85,7 @@ _NAMESPACED = {
     },
     "projectcontour.io": {"HTTPProxy"},
     "route.openshift.io": {"Route"},
+    "scheduling.sigs.k8s.io": {"PodGroup"},
     "scheduling.volcano.sh": {"PodGroup"},
     "scheduling.x-k8s.io": {"PodGroup"},
     "security.istio.io": {"AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"},
