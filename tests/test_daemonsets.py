@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, snapshot
+from gitplacer.formats.group import explain_group
+from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, policy, snapshot
 
 AGENT = """\
 apiVersion: apps/v1
@@ -54,6 +55,36 @@ def test_pods_that_run_are_those_of_their_nodes() -> None:
     assert outcome(done) == {"x/agent": "Keep a Kept", "x/other": "Wait  NoClusterFits"}
     (rejected,) = decisions(done)["x/other"].candidates
     assert (rejected.finding.role, rejected.finding.placed, rejected.finding.wanted) == ("pod", 0, 1)
+
+
+ONLY_ON_GPUS = AGENT.replace("spec: {containers", "spec: {nodeSelector: {gpu: l4}, containers")
+GPU = "|, labels: {gpu: l4}"
+EVERYWHERE = policy("anywhere", "select: {}\nplacement: {copies: All}")
+
+
+def test_it_goes_where_some_node_admits_it() -> None:
+    nodes = {**snapshot("a", "n1 9 1Gi"), **snapshot("b", f"n1 9 1Gi{GPU}"), **snapshot("c", "n1 9 1Gi")}
+    files = {"workloads/x/agent.yaml": ONLY_ON_GPUS}
+    story = Story.of(*map(cluster, "abc"), ANYWHERE, files, capacity=nodes)
+    done = story.run()
+    assert (outcome(done), done.problems) == ({"x/agent": "Place b Fits"}, ())
+    assert "  1 × pod on each node  2 cpu each\n" in explain_group(done.view, "x/agent")
+
+
+@pytest.mark.parametrize(
+    ("policies", "on_b", "told"),
+    [
+        (ANYWHERE, "", "a: 1 of 1 node: gpu=l4"),
+        (EVERYWHERE, "", "a and b: 1 of 1 node: gpu=l4"),
+        (EVERYWHERE, GPU, ""),  # a copy where there are none of its nodes is as usual
+    ],
+)
+def test_where_no_node_admits_it_that_is_told(policies: dict[str, str], on_b: str, told: str) -> None:
+    nodes = {**snapshot("a", "n1 9 1Gi"), **snapshot("b", f"n1 9 1Gi{on_b}")}
+    story = Story.of(*map(cluster, "ab"), policies, {"workloads/x/agent.yaml": ONLY_ON_GPUS}, capacity=nodes)
+    said = [(each.code, each.message) for each in story.run().problems]
+    message = f"DaemonSet x/agent has a pod on each node that admits it, and none could ever run on {told}"
+    assert said == ([("NoNodeToGrow", message)] if told else [])
 
 
 def test_a_cluster_without_nodes_for_it_has_none_of_it() -> None:

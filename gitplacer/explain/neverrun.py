@@ -1,4 +1,4 @@
-"""Workers that an app may have later and that could never run where it is, as problems of the objects that they are of."""
+"""Pods that an app may have later, or on some nodes, and that could never run where it is, as problems of the objects that they are of."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def never_to_run(stranded: Iterable[Stranded], snapshot: Snapshot) -> Iterator[P
             reasons.setdefault(_why(one.finding), []).append(one.cluster)
         said = "; ".join(f"none could ever run on {few(names)}: {why}" for why, names in reasons.items())
         problem = _problem(
-            member.document, f"{member.identity} may have {_number(role, some[0].hosts, some[0].most)} later, and {said}", _HINT,
+            member.document, f"{member.identity} {_pods(role, some[0].hosts, some[0].most, some[0].per_node)}, and {said}", _HINT,
             _path(member.document, role, snapshot.source.declarations.kinds),
         )  # fmt: skip
         yield from not_allowed([problem], member.annotations)
@@ -52,8 +52,8 @@ def never_to_run_there(
     name = metadata.text("name") or metadata.text("generateName")
     group, _, _ = str(document.value.get("apiVersion")).rpartition("/")
     identity = Identity(group, str(document.value.get("kind")), metadata.text("namespace"), name)
-    number = _number(role.name, role.slice_size, role.maximum)
-    message = f"{identity} may have {number} later, and none could ever run on the nodes that are there: {_why(found)}"
+    pods = _pods(role.name, role.slice_size, role.maximum, role.per_node)
+    message = f"{identity} {pods}, and none could ever run on the nodes that are there: {_why(found)}"
     problem = _problem(document, message, _HINT_THERE, _path(document, role.name, declared))
     return not_allowed([problem], metadata.labels("annotations"))
 
@@ -72,6 +72,10 @@ def _problem(document: Document, message: str, hint: str, path: Path) -> Problem
     return document.problem(
         "NoNodeToGrow", printable(message, LONGEST_SENTENCE), hint + (_FOR_RAY if of_ray else ""), path=path, severity=Severity.WARNING,
     )  # fmt: skip
+
+
+def _pods(role: str, hosts: int, most: int | None, per_node: bool) -> str:
+    return "has a pod on each node that admits it" if per_node else f"may have {_number(role, hosts, most)} later"
 
 
 def _number(role: str, hosts: int, most: int | None) -> str:

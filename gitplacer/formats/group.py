@@ -167,11 +167,19 @@ def _member_rows(decision: Decision, view: PlanView) -> list[tuple[str, ...]]:
 
 def _pod_rows(gang: Gang) -> list[tuple[str, str]]:
     def row(pods: PodSet) -> tuple[str, str]:
-        each = " each" if pods.count > 1 else ""
-        return f"{pods.count} × {printable(pods.role)}", f"{amounts_text(pods.shape.requests) or 'no requests'}{each}"
+        each = " each" if pods.count > 1 or pods.per_node else ""
+        where = " on each node" if pods.per_node else ""
+        amounts = amounts_text(pods.shape.requests) or "no requests"
+        return f"{pods.count} × {printable(pods.role)}{where}", f"{amounts}{each}"
 
-    total = (f"{sum(pods.count for pods in gang)} in all", amounts_text(total_requests(gang)) or "no requests")
-    return [*(row(pods) for pods in gang), *([total] if len(gang) > 1 or gang[0].count > 1 else [])]
+    known = tuple(pods for pods in gang if not pods.per_node)
+    total = (f"{sum(pods.count for pods in known)} in all", amounts_text(total_requests(known)) or "no requests")
+    if len(known) < len(gang):
+        total = (f"{total[0]}, without those", total[1])
+    return [
+        *(row(pods) for pods in gang),
+        *([total] if len(known) > 1 or any(pods.count > 1 for pods in known) else []),
+    ]
 
 
 def _verdict_lines(decision: Decision, view: PlanView, closeups: Mapping[str, Closeup]) -> list[str]:

@@ -6,6 +6,8 @@ single GPU. When Ray's autoscaler, or a person, then wants the first worker, it 
 those come first that could run one (`choice`), and where none of these takes the app, that is told (`stranded`). No cluster is
 refused: an app whose head runs is worth more than one that waits, and a manifest often names workers that nobody will ask for.
 
+A DaemonSet of an app is alike: it has a pod on each node that admits it, and fits wherever there is none.
+
 "Ever" is on the nodes of the snapshot if they were empty, and on all machines that can be added. What passes by itself is held against
 no node: a cordon, that it is not ready, what other pods use, and that its provider has no more of its kind just now.
 

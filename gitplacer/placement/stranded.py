@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from gitplacer.source.manifests import SourceObject
 class Stranded(Struct, frozen=True, kw_only=True):
     """
     Pods of a role of an object of a group, on a `cluster` where it is, that could never run there, with why. They come `hosts` at a time, and there may
-    be `most` of them, None for any number.
+    be `most` of them, None for any number; or there is one on each node that admits it (`per_node`).
     """
 
     group: str
@@ -26,6 +26,7 @@ class Stranded(Struct, frozen=True, kw_only=True):
     hosts: int
     most: int | None
     finding: Finding
+    per_node: bool = False
 
 
 def stranded(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Stranded]:
@@ -38,9 +39,14 @@ def stranded(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Stranded]:
             and shared.outlook.later(group) is not None
             and _runs_as_written(decision)
         ):
-            for name in decision.after:
-                if name in shared.clusters and not leaves(decision, name):
-                    yield from _on(shared, group, decision, name)
+            names = [name for name in decision.after if name in shared.clusters and not leaves(decision, name)]
+            found = [one for name in names for one in _on(shared, group, decision, name)]
+            yield from (one for one in found if not one.per_node or _is_nowhere(one, found, names))
+
+
+def _is_nowhere(one: Stranded, found: Sequence[Stranded], names: Sequence[str]) -> bool:
+    """Whether pods that there are for each node run on none of all clusters. Of several copies it is usual that some have no such node."""
+    return sum(each.member is one.member and each.role == one.role for each in found) == len(names)
 
 
 def _runs_as_written(decision: Decision) -> bool:
@@ -63,5 +69,5 @@ def _on(shared: Pass, group: Group, decision: Decision, name: str) -> Iterator[S
                 if found is not None:
                     yield Stranded(
                         group=group.id, member=member, role=role.name, cluster=name, hosts=role.slice_size,
-                        most=role.maximum, finding=found,
+                        most=role.maximum, finding=found, per_node=role.per_node,
                     )  # fmt: skip

@@ -200,12 +200,13 @@ CODES: Mapping[str, Code] = {
         allowable=True,
     ),
     "NoNodeToGrow": Code(
-        "A cluster has no node for workers that an app there may have later",
+        "A cluster has no node for pods that an app there may have",
         "A worker group at zero asks for no room, so its app may be placed where no node could ever run one of its workers: none has the device, or "
         "all have a taint or lack a label. When Ray's autoscaler or a person wants the first one, it waits for ever. The nodes "
         "count as empty, and so do all machines that the cluster can add; cordons, and nodes that are not ready, do not count against them. Of "
         "clusters that the policy likes equally the app goes to one that could run such workers, if one takes it now. A plan tells this, and so does "
-        "`gitplacer fit`, which knows no machines that can be added; it holds nothing.",
+        "`gitplacer fit`, which knows no machines that can be added; it holds nothing. It is the same with the pods of a DaemonSet, of which there is one "
+        "on each node that admits it, where no cluster has such a node to which it comes.",
         "Let the policy select clusters that have such nodes. List machines that an autoscaler can add in `nodeTypes` of the Cluster. A group that is "
         "never to have workers says `maxReplicas: 0`. What else needs them, such as a toleration, may be missing in the manifest.",
         severity=Severity.WARNING,

@@ -115,8 +115,11 @@ class Role:
         return min(number, self.reserved(reserve, with_peak=False))
 
     def idles(self, reserve: Reserve) -> bool:
-        """Whether no room is sought for any of its pods, though somebody, or something in the cluster, may start some later."""
-        return self.maximum != 0 and not self.per_node and not self.reserved(reserve, with_peak=False)
+        """
+        Whether there may be none of its pods for now and some later: no room is sought for them, and somebody, or something in the cluster, may
+        start some, or there is one on each node that admits it, and that may be none.
+        """
+        return self.maximum != 0 and (self.per_node or not self.reserved(reserve, with_peak=False))
 
     @property
     def unbounded(self) -> bool:
