@@ -326,8 +326,16 @@ def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named
     assert [(p.code, p.severity, named in p.message) for p in problems] == [("NotCounted", Severity.WARNING, True)]
 
 
-@pytest.mark.parametrize("key", ["gpu-fraction", "gpu-memory"])
-def test_a_part_of_a_gpu_that_only_an_annotation_says_is_not_counted(key: str) -> None:
+@pytest.mark.parametrize(
+    "key",
+    [
+        "gpu-fraction",
+        "gpu-memory",
+        "kueue.x-k8s.io/podset-required-topology",
+        "kueue.x-k8s.io/podset-slice-required-topology",
+    ],
+)
+def test_what_only_an_annotation_asks_for_is_not_counted(key: str) -> None:
     value = pod(containers=[{"name": "c"}])
     value["metadata"]["annotations"] = {key: "0.5"}
     (problem,) = read(value)[1]

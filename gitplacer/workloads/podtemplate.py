@@ -44,8 +44,14 @@ class Injected(Struct, frozen=True):
     ports: NamedPorts = ()
 
 
-SHARES = ("gpu-fraction", "gpu-memory")
-"""Annotations of pods by which KAI Scheduler and Run:ai give them a part of a GPU, which no resource of theirs says."""
+_ONLY_ANNOTATED = {
+    **dict.fromkeys(("gpu-fraction", "gpu-memory"), "the part of a GPU"),
+    **dict.fromkeys(
+        ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-slice-required-topology"),
+        "the common place in a topology of Kueue's",
+    ),
+}
+"""Annotations of pods, with what is asked for and neither resources nor rules of theirs say: of KAI Scheduler and Run:ai, and of Kueue."""
 DEFAULT_SCHEDULER = "default-scheduler"
 """The name of kube-scheduler, where nobody gave it another."""
 
@@ -100,9 +106,9 @@ def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> Po
         _report_metadata(metadata, labels)
     if metadata.has("annotations"):
         annotations = metadata.mapping("annotations")
-        for key in SHARES:
+        for key, what in _ONLY_ANNOTATED.items():
             if annotations.has(key):
-                _report_uncounted(annotations, key, f"the part of a GPU that annotation {key} asks for")
+                _report_uncounted(annotations, key, f"{what} that annotation {key} asks for")
     if not pod.has("spec"):
         pod.report("MissingField", "spec is missing", "add spec.containers")
         return replace(_EMPTY, labels=labels)
