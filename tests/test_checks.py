@@ -325,6 +325,16 @@ def test_the_queue_that_a_job_waits_in_travels_with_it_or_is_missed() -> None:
     assert told(Story.of(*BOTH, ANYWHERE, job, beside, capacity=ROOM), "MissingReference", "NotInAGroup") == []
 
 
+@pytest.mark.parametrize(("name", "made_up"), [("web", True), ("web-7xk2w", True), ("other", False)])
+def test_a_job_cannot_name_a_ray_cluster_whose_name_is_made_up(name: str, made_up: bool) -> None:
+    job = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: ask}\n"
+    job += f"spec: {{entrypoint: x, submissionMode: HTTPMode, clusterSelector: {{ray.io/cluster: {name}}}}}\n"
+    story = Story.of(*BOTH, ANYWHERE, rayservice("x", "web"), {"workloads/x/ask.yaml": job}, capacity=ROOM)
+    [problem] = (each for each in story.run().problems if each.code == "MissingReference")
+    assert problem.message.startswith(f"RayJob x/ask needs RayCluster {name}, which is not in the source")
+    assert ("the Ray cluster of RayService x/web: name a RayCluster" in problem.hint) is made_up
+
+
 WATCHER = """\
 apiVersion: monitoring.coreos.com/v1
 kind: PodMonitor

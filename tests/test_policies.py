@@ -367,15 +367,26 @@ def test_an_object_that_nothing_needs_is_reported_and_not_placed() -> None:
     ("app", "services"),
     [(rayservice("x", "llm"), "llm-head-svc or llm-serve-svc"), (rayjob("x", "llm"), "llm-head-svc")],
 )
-def test_who_selects_a_ray_cluster_whose_name_is_made_up_is_told_so(app: dict[str, str], services: str) -> None:
+@pytest.mark.parametrize(
+    ("selected", "said"),
+    [
+        ("llm", "no pod has ray.io/cluster=llm: give"),
+        ("llm-7xk2w", "no pod has ray.io/cluster=llm-7xk2w for longer than that one is there: give"),
+        ("llm-raycluster-7xk2w", "no pod has ray.io/cluster=llm-raycluster-7xk2w for longer than that one is there: give"),
+        ("llm-small", ""),
+    ],
+)  # fmt: skip
+def test_who_selects_a_ray_cluster_whose_name_is_made_up_is_told_so(
+    app: dict[str, str], services: str, selected: str, said: str
+) -> None:
     story = Story.of(*BOTH, ANYWHERE, app, capacity=ROOM)
     story.source["workloads/x/front.yaml"] = (
         "apiVersion: v1\nkind: Service\nmetadata: {name: front}\n"
-        "spec: {selector: {ray.io/cluster: llm, ray.io/node-type: head}, ports: [{port: 8000}]}\n"
+        f"spec: {{selector: {{ray.io/cluster: {selected}, ray.io/node-type: head}}, ports: [{{port: 8000}}]}}\n"
     )
     [problem] = (p for p in story.run().problems if p.code == "NotInAGroup")
-    assert "no pod has ray.io/cluster=llm" in problem.hint
-    assert problem.hint.endswith(f"or use Service {services}")
+    assert said in problem.hint
+    assert problem.hint.endswith(f"or use Service {services}") is bool(said)
 
 
 CLASS = policy("anywhere", "select: {}\ngroupBy: {label: app}")

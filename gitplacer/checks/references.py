@@ -9,6 +9,7 @@ from itertools import islice
 
 from gitplacer.documents import LISTED
 from gitplacer.grouping import Group
+from gitplacer.grouping.leftover import has_made_up_name, named_after
 from gitplacer.known import Known, Told, tell
 from gitplacer.model.workload import Identity
 from gitplacer.plaintext import few
@@ -88,13 +89,25 @@ def _missing(known: Known, group: Group, member: SourceObject, reference: Refere
     where = f", and {few(without)} {'is' if len(without) == 1 else 'are'} not known to have it" if without else ""
     what = "is not in the source" if brought is None else f"policy {brought.policy} brings to {_told(there)}"
     add = "add it" if brought is None else "let that policy bring it there too (clusters, copies)"
+    hint = f"{add}, or say that the clusters have it: present in the snapshot or in the profile of the Cluster"
+    if (owner := _of_another(known, member, reference)) is not None:
+        hint = f"KubeRay makes up the name of the Ray cluster of {owner}: name a RayCluster, or let the job have one of its own (rayClusterSpec)"
     yield tell(
         member,
         "MissingReference",
         f"{member.identity} needs {reference.kind} {reference.name}{_ABSENT}{what}{where}",
-        f"{add}, or say that the clusters have it: present in the snapshot or in the profile of the Cluster",
+        hint,
         path=reference.path,
     )
+
+
+def _of_another(known: Known, member: SourceObject, reference: Reference) -> Identity | None:
+    """The RayService or RayJob whose Ray cluster a RayJob seems to mean."""
+    if (reference.api_group, reference.kind) != ("ray.io", "RayCluster"):
+        return None
+    namespace = member.identity.namespace
+    beside = (item for name in named_after(reference.name) for item in known.namesakes.get((namespace, name), ()))
+    return next((item.identity for item in beside if has_made_up_name(item)), None)
 
 
 def _is_there(profile: ClusterProfile, member: SourceObject, target: Identity) -> bool:

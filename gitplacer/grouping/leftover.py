@@ -4,6 +4,7 @@ What belongs to no group, as far as that can be said while some files cannot be 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitplacer.grouping.governed import key_of
@@ -48,28 +49,46 @@ def _joined_by(item: SourceObject, governed: Governing) -> Iterator[str]:
         yield key[2]
 
 
+_MADE_OF = re.compile("(.+?)(?:-raycluster)?-[bcdfghjklmnpqrstvwxz2456789]{5}")
+"""The name of such a Ray cluster: that of its object, in older versions `-raycluster`, and five characters of those that Kubernetes' rand.String has."""
 _SERVICES = {"RayJob": ("head",), "RayService": ("head", "serve")}
 """The kinds whose Ray cluster has a name that KubeRay makes up, and the Services that it makes with a name that does not change."""
+
+
+def named_after(cluster: str) -> Iterator[str]:
+    """
+    The names of objects of whose Ray cluster somebody says this name: their own, or one that KubeRay made of it once and that was seen in a
+    cluster.
+    """
+    yield cluster
+    if of := _MADE_OF.fullmatch(cluster):
+        yield of[1]
 
 
 def with_made_up_names(objects: Iterable[SourceObject]) -> Mapping[tuple[str, str], SourceObject]:
     """The objects whose Ray cluster has such a name, by their namespace and name."""
     found = ((item.identity.namespace, item.identity.name, item) for item in objects)
-    return {
-        (space, name): item
-        for space, name, item in found
-        if item.identity.api_group == "ray.io" and item.identity.kind in _SERVICES
-    }
+    return {(space, name): item for space, name, item in found if has_made_up_name(item)}
+
+
+def has_made_up_name(item: SourceObject) -> bool:
+    """Whether KubeRay makes up the name of an object's Ray cluster."""
+    return item.identity.api_group == "ray.io" and item.identity.kind in _SERVICES
 
 
 def left_over(item: SourceObject, made_up: Mapping[tuple[str, str], SourceObject]) -> Problem:
     """What is told of an object that is in no group. `made_up`: see `with_made_up_names`."""
     hint = "nothing that is placed refers to it, and no policy's groupBy joins it with something that is"
-    selected = (made_up.get((item.identity.namespace, name)) for name in _clusters_selected(item))
-    if (app := next(filter(None, selected), None)) is not None:
+    selected = ((name, own) for name in _clusters_selected(item) for own in named_after(name))
+    found = ((name, made_up.get((item.identity.namespace, own))) for name, own in selected)
+    name, app = next(((name, app) for name, app in found if app is not None), ("", None))
+    if app is not None:
         services = " or ".join(f"{app.identity.name}-{each}-svc" for each in _SERVICES[app.identity.kind])
+        none = f"no pod has ray.io/cluster={name}"
+        if name != app.identity.name:
+            none = f"{none} for longer than that one is there"
         hint = (
-            f"KubeRay makes up the name of the Ray cluster of {app.identity}, and no pod has ray.io/cluster={app.identity.name}: give the pod "
+            f"KubeRay makes up the name of the Ray cluster of {app.identity}, and {none}: give the pod "
             f"templates a label and select that, or use Service {services}"
         )
     elif item.identity.api_group not in BUILT_IN_GROUPS:
