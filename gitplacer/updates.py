@@ -12,17 +12,25 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gitplacer.documents import parse
 from gitplacer.grouping import Group
+from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.workload import Identity
 from gitplacer.placement.eligibility import api_not_served, is_custom, serves
 from gitplacer.placement.updating import Edited
-from gitplacer.problems import Problem
+from gitplacer.problems import Problem, Severity
 from gitplacer.relocation.evidence import is_stale
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.allowances import not_allowed
+from gitplacer.source.kindnames import RAY_GROUP
 from gitplacer.source.manifests import PLATFORM, SourceObject, identity_of
 from gitplacer.workloads.edits import Effect, effects, finished_edit
+from gitplacer.workloads.edits.effect import standing
 
 _FINISHED = ("Succeeded", "Failed")
+_STILL_NAMED = {
+    "RayJob": "let the job be as it is until it is done, and give the RayJob a new name for the next",
+    "RayService": "keep the old one in the group, by its policy's groupBy, until a Ray cluster of the new spec has taken over",
+}
+"""The kinds whose Ray cluster KubeRay never gives another spec, and what to do about what it names."""
 
 
 class Updates:
@@ -39,6 +47,7 @@ class Updates:
         for edited in self.edited(members, path, written):
             member, old, new = edited.member, edited.before, edited.after
             told = [_problem(member, effect, cluster) for effect in self._effects(group, cluster, member, old, new)]
+            told += self._taken_away(group, cluster, edited)
             found += not_allowed(told, member.annotations)
         return found
 
@@ -87,12 +96,44 @@ class Updates:
             profile = self._snapshot.profiles[cluster]
             yield from effects(old, new, profile.version or None, profile.operator)
 
+    def _taken_away(self, group: Group, cluster: str, edited: Edited) -> Iterator[Problem]:
+        """
+        What a group has no more and the Ray cluster of a RayJob or RayService goes on to name: KubeRay made that of the spec as it was, and
+        writes no other one into it.
+        """
+        member, record = edited.member, self._snapshot.predecessor(group)
+        hint = _STILL_NAMED.get(member.identity.kind) if member.identity.api_group == RAY_GROUP else None
+        if hint is None or record is None or self._has_finished(group, cluster, member):
+            return
+        old = self._snapshot.deployed.objects(record, cluster).get(member.identity)
+        recorded = {each.identity for each in record.members}
+        for reference in old.needs if old is not None and old.gang else ():
+            target = Identity(reference.api_group, reference.kind, member.identity.namespace, reference.name)
+            if target in recorded and not _has(group, target) and not self._stays(target, record, cluster):
+                message = f"{target} goes, and the Ray cluster of {member.identity} on {cluster} still names it: a pod that it makes anew does not start"
+                path = standing(edited.after, reference.path)
+                yield member.document.problem("StillNeeded", message, hint, path=path, severity=Severity.WARNING)
+
+    def _stays(self, target: Identity, record: PlacementRecord, cluster: str) -> bool:
+        """Whether another group keeps an object on a cluster."""
+        others = (other for other, _ in self._snapshot.standing.get(target, ()) if other.id != record.id)
+        return any(
+            (group := self._snapshot.groups.get(other.id)) is not None
+            and _has(group, target)
+            and any(entry.name == cluster for entry in other.clusters)
+            for other in others
+        )
+
     def _has_finished(self, group: Group, cluster: str, member: SourceObject) -> bool:
         """Whether the cluster's snapshot says that a job is done. It speaks of a group that has no more than that job."""
         capacity = self._snapshot.capacity.get(cluster)
         if capacity is None or [m.identity for m in group.sized] != [member.identity]:
             return False
         return any(running.name == group.id and running.phase in _FINISHED for running in capacity.groups)
+
+
+def _has(group: Group, identity: Identity) -> bool:
+    return any(member.identity == identity for member in (*group.members, *group.shared))
 
 
 def _problem(member: SourceObject, effect: Effect, cluster: str) -> Problem:

@@ -61,6 +61,73 @@ def test_the_rule_is_that_of_the_operator_where_the_app_runs() -> None:
         assert codes(story.run()) == [(code, Severity.WARNING)]
 
 
+NAMED = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code-%s}\n"
+
+
+def names(code: str, app: dict[str, str]) -> dict[str, str]:
+    """An app whose head names a ConfigMap that is written beside it."""
+    [(path, text)] = app.items()
+    text = text.replace("{name: head,", f"{{name: head, envFrom: [{{configMapRef: {{name: code-{code}}}}}],", 1)
+    assert f"code-{code}" in text
+    return {path: f"{text}---\n{NAMED % code}"}
+
+
+@pytest.mark.parametrize(
+    ("app", "until"),
+    [
+        (rayjob("x", "train"), "let the job be as it is until it is done, and give the RayJob a new name for the next"),
+        (
+            rayservice("x", "app"),
+            "keep the old one in the group, by its policy's groupBy, until a Ray cluster of the new spec has taken over",
+        ),
+    ],
+)
+def test_what_a_running_ray_cluster_still_names_is_not_taken_away_unsaid(app: dict[str, str], until: str) -> None:
+    story = placed(names("old", app))
+    story.source |= names("new", app)
+    told = [problem for problem in story.run().problems if problem.code == "StillNeeded"]
+    kind, name = ("RayJob", "train") if "kind: RayJob" in str(app) else ("RayService", "app")
+    assert [(problem.message, problem.hint, problem.severity) for problem in told] == [
+        (
+            f"ConfigMap x/code-old goes, and the Ray cluster of {kind} x/{name} on a still names it: a pod that it makes anew does not start",
+            until,
+            Severity.WARNING,
+        )
+    ]
+    assert "code-new" in story.source[told[0].location.file].splitlines()[told[0].location.line - 1]
+    assert "StillNeeded" not in [problem.code for problem in story.run().problems]
+
+
+KEPT = policy("anywhere", "select: {}\ngroupBy: {label: app}")
+OLD = (NAMED % "old").replace("{name: code-old}", "{name: code-old, labels: {app: train}}")
+OTHER = "apiVersion: v1\nkind: Pod\nmetadata: {name: other}\nspec: {containers: [{name: c, image: i, envFrom: [{configMapRef: {name: code-old}}]}]}\n"
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ({}, True),
+        ({"workloads/x/old.yaml": NAMED % "old"}, True),  # nothing refers to it, so it is placed nowhere
+        ({"workloads/x/old.yaml": OLD, **KEPT}, False),
+        ({"workloads/x/old.yaml": NAMED % "old", "workloads/x/other.yaml": OTHER}, False),  # another group has it there
+    ],
+)
+def test_what_stays_on_the_cluster_is_not_taken_away(beside: dict[str, str], told: bool) -> None:
+    job = rayjob("x", "train")
+    job = {JOB: job[JOB].replace("  name: train\n", "  name: train\n  labels: {app: train}\n", 1)}
+    others = {path: text for path, text in beside.items() if "other" in path}
+    story = placed({**names("old", job), **others, **{path: text for path, text in KEPT.items() if path in beside}})
+    story.source |= {**names("new", job), **beside}
+    assert ("StillNeeded" in [problem.code for problem in story.run().problems]) is told
+
+
+def test_a_job_that_is_done_needs_nothing_any_more() -> None:
+    done = placed(names("old", rayjob("x", "train")))
+    done.capacity = snapshot("a", "n1 64 256Gi 8", at=done.now, more="groups: [{name: x/train, phase: Succeeded}]\n")
+    done.source |= names("new", rayjob("x", "train"))
+    assert "StillNeeded" not in [problem.code for problem in done.run().problems]
+
+
 def test_an_edit_that_the_api_server_would_refuse_leaves_the_files_alone() -> None:
     text = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: %s}}\n"

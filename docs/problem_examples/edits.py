@@ -42,6 +42,17 @@ SMALL, LARGE = GROUP.format("small", 4), GROUP.format("large", 4)
 SERVED = RAYSERVICE + "    workerGroupSpecs:\n" + "".join(f"  {line}\n" for line in SMALL.splitlines())
 AUTOSCALED_SERVICE = SERVED.replace("    headGroupSpec:\n", f"  {AUTOSCALED}    headGroupSpec:\n")
 DONE = JOB.replace("  rayClusterSpec:\n", f"{SHUTDOWN}  rayClusterSpec:\n")
+CODE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: code-1a2b3c
+data:
+  EPOCHS: "3"
+---
+""" + DONE.replace(
+    "            resources:", "            envFrom: [{configMapRef: {name: code-1a2b3c}}]\n            resources:"
+)
 BATCH = """\
 apiVersion: batch/v1
 kind: Job
@@ -108,6 +119,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "The RayJob was deployed, and may be running, with `entrypoint: python train.py`:",
             DONE,
             DONE.replace("python train.py", "python train.py --epochs 9"),
+            "train",
+        ),
+    ),
+    "StillNeeded": (
+        edit(
+            "The RayJob was deployed with the ConfigMap `code-1a2b3c`, and may be running:",
+            CODE,
+            CODE.replace("1a2b3c", "4d5e6f").replace('"3"', '"9"'),
             "train",
         ),
     ),

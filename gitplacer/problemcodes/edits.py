@@ -28,6 +28,17 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "StillNeeded": Code(
+        "An edit takes away what a running Ray cluster still names",
+        "KubeRay makes the Ray cluster of a RayJob or RayService of the spec as it is then. A name that is changed in the spec, as that of a ConfigMap with a "
+        "hash of its content, is not changed in a Ray cluster that runs; and what has the old name is of no group any more, so it is removed from the "
+        "cluster with this edit. Pods that run are not touched. But one that is made anew, by the autoscaler or after a node was lost, waits for it for ever.",
+        "Leave a RayJob as it is until it is done, and run the next one under a new name, with objects of its own. Keep what the old Ray cluster of a RayService names, and "
+        "remove it with a later commit: a policy's `groupBy` joins what nothing refers to. Or let the name be the same, where no pod has to see the new "
+        "content at once.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "WorkerGroupsAppended": Code(
         "A new worker group sets autoscaled numbers of workers back",
         "Worker groups that are added at the end of a RayService are added to its running Ray cluster. KubeRay does so by "
