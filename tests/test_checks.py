@@ -975,3 +975,37 @@ def test_a_definition_that_is_wrong_is_told_of_and_nothing_is_held_against_it() 
     done = story.run()
     assert [p.code for p in done.problems] == ["InvalidCRD"]
     assert outcome(done)["x/x"] == "Place a Fits"
+
+
+RAYCLUSTERS = CRD.replace("example.com", "ray.io").replace("Widget", "RayCluster").replace("widgets", "rayclusters")
+OF_RAY = "{type: object, properties: {podFQDN: {type: object, properties: {mode: {type: string}}}, headGroupSpec: {type: object, %s}}}"
+OPEN = "x-kubernetes-preserve-unknown-fields: true"
+NEWER = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: r, label: {app: x}}
+spec:
+  podFQDN: {mode: DNSOnly}
+  podFQDM: 1
+  headGroupSpec: {template: {spec: {containers: [{name: h, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ("", ["podFQDN UnknownRayField", "podFQDM UnknownRayField"]),  # no CRD in the source
+        (OF_RAY % OPEN, ["podFQDM PrunedField"]),
+        # the CRD keeps everything, so it says nothing of what is misspelt
+        (f"{{type: object, {OPEN}}}", ["podFQDN UnknownRayField", "podFQDM UnknownRayField"]),
+    ],
+)
+def test_the_fields_of_a_ray_kind_are_those_of_its_definition_where_that_is_there(spec: str, fields: list[str]) -> None:
+    crd = RAYCLUSTERS.replace("{type: object, properties: {size: {type: integer}}}", spec)
+    files = {"workloads/x/r.yaml": NEWER, **({"platform/ray/crd.yaml": crd} if spec else {})}
+    found = [p for p in Story.of(cluster("a"), ANYWHERE, files, capacity=ROOM).run().problems if "Field" in p.code]
+    words = [
+        word for p in found for word in p.message.split() if word.rpartition(".")[2] in ("podFQDN", "podFQDM", "label")
+    ]
+    said = [f"{word.rpartition('.')[2]} {p.code}" for word, p in zip(words, found, strict=True)]
+    assert said == ["label UnknownRayField", *fields]

@@ -41,7 +41,7 @@ CODES: Mapping[str, Code] = {
         "`enableInTreeAutoscalling: true` the object is applied and does not do what its author thinks, nor with `nodeSelector` in a container, "
         "`tolerations` beside `template` or `label` in the metadata. Sizes are those of what is kept.",
         "Correct the name or the place; the hint gives the nearest one. The fields are those of KubeRay 1.7: if a newer one runs on your "
-        "clusters and knows the field, allow it. KubeRay's CRDs in the source are the exact check.",
+        "clusters and knows the field, put its CRDs under the platform paths, which say what the fields are, or allow it.",
         severity=Severity.WARNING,
         allowable=True,
     ),

@@ -15,12 +15,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gitplacer.crds import CustomKind, cel_problem, read_crd, violations
+from gitplacer.documents import Path
 from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.scopes import CRDS
 from gitplacer.tree import Tree
+
+_BY_HEART = "UnknownRayField"
+_KEEPS_OTHERS = "x-kubernetes-preserve-unknown-fields"
 
 
 class _Definition(Struct, frozen=True):
@@ -47,7 +51,20 @@ def held_against_definitions(objects: Sequence[SourceObject], tree: Tree, memo: 
             found[id(item)] = [about] if about else []
     judged = [item for item in objects if (item.identity.api_group, item.identity.kind) in definitions]
     found.update(_judged(judged, definitions, tree, memo))
-    return tuple(_with(item, found.get(id(item), [])) for item in objects)
+    exact = {id(item) for item in judged if _is_exact(definitions[item.identity[:2]], item)}
+    return tuple(_with(item, found.get(id(item), []), exact=id(item) in exact) for item in objects)
+
+
+def _is_exact(definition: _Definition, item: SourceObject) -> bool:
+    """Whether a CRD says which fields the spec of an object may have: it has a schema for it that keeps no others."""
+    version = item.api_version.rpartition("/")[2]
+    mine = next((one for one in definition.versions if one.version == version and one.served), None)
+    schema = mine.schema.value if mine is not None else {}
+    for step in ("properties", "spec"):
+        if schema.get(_KEEPS_OTHERS):
+            return False
+        schema = found if isinstance(found := schema.get(step), dict) else {}
+    return bool(schema.get("properties")) and not schema.get(_KEEPS_OTHERS)
 
 
 def _judged(
@@ -85,7 +102,22 @@ def _recalled(item: SourceObject, text: bytes) -> Iterator[Problem]:
         yield Problem(Location(item.path, line, column), code, message, hint, Severity(severity))
 
 
-def _with(item: SourceObject, found: Sequence[Problem]) -> SourceObject:
-    if not found:
+def _with(item: SourceObject, found: Sequence[Problem], *, exact: bool) -> SourceObject:
+    """An object with what was found. Where its CRD is exact, nothing is said of its spec by what is known of Ray's kinds by heart."""
+    told = item.problems
+    if exact and any(problem.code == _BY_HEART for problem in told):
+        beside = _beside_its_spec(item)
+        told = tuple(problem for problem in told if problem.code != _BY_HEART or problem.location in beside)
+    if not found and len(told) == len(item.problems):
         return item
-    return replace(item, problems=tuple(sorted({*item.problems, *not_allowed(found, item.annotations)})))
+    return replace(item, problems=tuple(sorted({*told, *not_allowed(found, item.annotations)})))
+
+
+def _beside_its_spec(item: SourceObject) -> frozenset[Location]:
+    """Where the fields of an object and those of its metadata are told of, which no CRD is asked about."""
+    metadata = item.document.value.get("metadata")
+    paths: list[Path] = [(key,) for key in item.document.value if key != "spec"]
+    paths += [("metadata", key) for key in (metadata if isinstance(metadata, dict) else ())]
+    return frozenset(
+        item.document.problem(_BY_HEART, "", path=path, key=key).location for path in paths for key in (True, False)
+    )
