@@ -88,6 +88,8 @@ ROOT_CA = ", envFrom: [{configMapRef: {name: kube-root-ca.crt}}]"
         "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\n",
         "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: token}\nspec: {encryptedData: {a: b}}\n",
         "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: token}\nspec: {}\n",
+        "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaUser\nmetadata: {name: token}\nspec: {}\n",
+        "apiVersion: k8s.bitwarden.com/v1\nkind: BitwardenSecret\nmetadata: {name: o}\nspec: {secretName: token}\n",
         "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: o}\nspec: {target: {name: token}}\n",
         "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: o}\nspec: {secretName: token}\n",
         "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: {service.beta.openshift.io/serving-cert-secret-name: token}}\n",

@@ -420,6 +420,8 @@ def test_objects_without_pods_point_at_what_they_serve(
 
 ISTIO = "networking.istio.io/v1"
 VAULT = "secrets.hashicorp.com/v1beta1"
+DOPPLER = "secrets.doppler.com/v1alpha1"
+SOPS = "isindir.github.com/v1alpha3"
 MADE = {"destination": {"name": "s", "create": True}}
 BACKEND = json.dumps({"default": "d", "ports": {"8265": "b"}})
 HEAD_TO = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
@@ -663,12 +665,35 @@ def test_what_is_read_of_other_projects_is_known_to_have_a_namespace_and_may_be_
             ),
             ["Secret/old", "Secret/s"],
         ),
+        (obj(DOPPLER, "DopplerSecret", {"managedSecret": {"name": "s"}}), ["Secret/s"]),
+        (obj(DOPPLER, "DopplerSecret", {"managedSecret": {"name": "s", "namespace": "team"}}), ["Secret/s"]),
+        (obj(DOPPLER, "DopplerSecret", {"managedSecret": {"name": "s", "namespace": "far"}}), []),
+        (obj("k8s.bitwarden.com/v1", "BitwardenSecret", {"secretName": "s"}), ["Secret/s"]),
+        (obj("spv.no/v2beta1", "AzureKeyVaultSecret", {"output": {"secret": {"name": "s"}}}), ["Secret/s"]),
+        (obj("spv.no/v2beta1", "AzureKeyVaultSecret", {"output": {"configMap": {"name": "s"}}}), ["ConfigMap/s"]),
+        (obj(SOPS, "SopsSecret", {"secretTemplates": [{"name": "s"}, {"name": "t"}]}), ["Secret/s", "Secret/t"]),
+        (obj(SOPS, "SopsSecret", {"secretTemplates": [{"name": "ENC[AES256_GCM,data:x]"}]}), []),
+        (obj("kafka.strimzi.io/v1beta2", "KafkaUser", {"authentication": {"type": "tls"}}), ["Secret/x"]),
+        (obj("objectbucket.io/v1alpha1", "ObjectBucketClaim", {}), ["ConfigMap/x", "Secret/x"]),
     ],
 )
 def test_what_brings_secrets_of_a_vault_makes_those_that_it_is_asked_for(
     value: dict[str, Any], provides: list[str]
 ) -> None:
     assert names(facts(value).provides) == provides
+
+
+@pytest.mark.parametrize(
+    ("value", "needs"),
+    [
+        (obj(DOPPLER, "DopplerSecret", {"tokenSecret": {"name": "t"}}), ["Secret/t?"]),
+        (obj(DOPPLER, "DopplerSecret", {"tokenSecret": {"name": "t", "namespace": "far"}}), []),
+        (obj("k8s.bitwarden.com/v1", "BitwardenSecret", {"authToken": {"secretName": "t"}}), ["Secret/t?"]),
+        (obj("objectbucket.io/v1alpha1", "ObjectBucketClaim", {"storageClassName": "ceph"}), ["StorageClass/ceph"]),
+    ],
+)
+def test_what_makes_a_secret_takes_along_how_it_gets_in(value: dict[str, Any], needs: list[str]) -> None:
+    assert names(facts(value).needs) == needs
 
 
 def test_an_autoscaler_points_at_its_target_by_api_group() -> None:

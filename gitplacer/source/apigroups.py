@@ -69,6 +69,11 @@ _NAMESPACED = {
     "grafana.integreatly.org": {"GrafanaAlertRuleGroup", "GrafanaContactPoint", "GrafanaDashboard", "GrafanaDatasource", "GrafanaFolder"},
     "inference.networking.k8s.io": {"InferencePool"},
     "inference.networking.x-k8s.io": {"InferenceModel", "InferenceObjective", "InferencePool"},
+    "isindir.github.com": {"SopsSecret"},
+    "k8s.bitwarden.com": {"BitwardenSecret"},
+    "kafka.strimzi.io": {
+        "Kafka", "KafkaBridge", "KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaNodePool", "KafkaRebalance", "KafkaTopic", "KafkaUser",
+    },
     "keda.sh": {"ScaledJob", "ScaledObject", "TriggerAuthentication"},
     "kubeflow.org": {"MPIJob", "MXJob", "PaddleJob", "TFJob", "XGBoostJob"},
     "kueue.x-k8s.io": {"LocalQueue", "ProvisioningRequestConfig", "Workload"},
@@ -79,6 +84,7 @@ _NAMESPACED = {
     "networking.istio.io": {
         "DestinationRule", "EnvoyFilter", "Gateway", "ServiceEntry", "Sidecar", "VirtualService", "WorkloadEntry", "WorkloadGroup",
     },
+    "objectbucket.io": {"ObjectBucketClaim"},
     "onepassword.com": {"OnePasswordItem"},
     "operator.victoriametrics.com": {
         "VMAlertmanagerConfig", "VMPodScrape", "VMProbe", "VMRule", "VMScrapeConfig", "VMServiceScrape", "VMStaticScrape",
@@ -90,11 +96,13 @@ _NAMESPACED = {
     "scheduling.x-k8s.io": {"PodGroup"},
     "security.istio.io": {"AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"},
     "secrets-store.csi.x-k8s.io": {"SecretProviderClass"},
+    "secrets.doppler.com": {"DopplerSecret"},
     "secrets.hashicorp.com": {"VaultAuth", "VaultConnection", "VaultDynamicSecret", "VaultPKISecret", "VaultStaticSecret"},
     "secrets.infisical.com": {"InfisicalSecret"},
     "serving.knative.dev": {"Configuration", "Route", "Service"},
     "snapshot.storage.k8s.io": {"VolumeSnapshot"},
     "sparkoperator.k8s.io": {"ScheduledSparkApplication", "SparkApplication"},
+    "spv.no": {"AzureKeyVaultSecret"},
     "telemetry.istio.io": {"Telemetry"},
     "traefik.containo.us": {"IngressRoute", "Middleware"},
     "traefik.io": {"IngressRoute", "Middleware"},

@@ -1,9 +1,12 @@
 """
-Operators that bring Secrets of a vault elsewhere, and how they get in there: External Secrets, HashiCorp's, 1Password's and Infisical's.
+Operators that bring Secrets of a vault elsewhere, and how they get in there: External Secrets, HashiCorp's, 1Password's, Infisical's and others;
+and what else makes a Secret and no pods, as a user of a Kafka or a bucket.
 
 What such an object makes is a Secret, which pods name; what it names in turn, as a store, an account or a generator, goes along where the source has
 it, and is not missed where it has not: it may as well be there for all.
-Sources: the API references of external-secrets.io, of the Vault Secrets Operator (secrets.hashicorp.com/v1beta1), of 1Password's and of Infisical's operator.
+Sources: the API references of external-secrets.io, of the Vault Secrets Operator (secrets.hashicorp.com/v1beta1), of 1Password's and of Infisical's operator;
+of Doppler's (managedSecret), Bitwarden's sm-operator, akv2k8s (output.secret) and sops-secrets-operator (secretTemplates); of Strimzi's User Operator and of
+lib-bucket-provisioner, which give what they make the name of the object.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from gitplacer.documents import Cursor
+from gitplacer.workloads.claims import storage_class
 from gitplacer.workloads.facts import ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
 from gitplacer.workloads.pointing import local
@@ -115,7 +119,7 @@ def _in_vault(root: Cursor, spec: Cursor, key: str, kind: str) -> Iterator[Refer
 
 
 def _item(root: Cursor) -> ObjectFacts:
-    """1Password's makes a Secret of its own name."""
+    """It makes a Secret of its own name."""
     return ObjectFacts(provides=distinct(named(root.mapping("metadata"), "Secret")))
 
 
@@ -127,6 +131,40 @@ def _infisical_secret(root: Cursor) -> ObjectFacts:
     return ObjectFacts(provides=distinct(found for each in here for found in named(each, "Secret", "secretName")))
 
 
+def _doppler_secret(root: Cursor) -> ObjectFacts:
+    """It makes its Secret where it is told to, which mostly is its own namespace, as the token is."""
+    spec, own = root.mapping("spec"), root.mapping("metadata").text("namespace")
+    made, token = spec.mapping("managedSecret"), spec.mapping("tokenSecret")
+    provides = named(made, "Secret") if not own or made.text("namespace", own) == own else ()
+    needs = named(token, "Secret") if not own or token.text("namespace", own) == own else ()
+    return ObjectFacts(provides=distinct(provides), needs=distinct(optional(iter(needs))))
+
+
+def _bitwarden_secret(root: Cursor) -> ObjectFacts:
+    spec = root.mapping("spec")
+    token = named(spec.mapping("authToken"), "Secret", "secretName")
+    return ObjectFacts(provides=distinct(named(spec, "Secret", "secretName")), needs=distinct(optional(token)))
+
+
+def _key_vault_secret(root: Cursor) -> ObjectFacts:
+    output = root.mapping("spec").mapping("output")
+    kinds = (("secret", "Secret"), ("configMap", "ConfigMap"))
+    return ObjectFacts(provides=distinct(found for key, kind in kinds for found in named(output.mapping(key), kind)))
+
+
+def _sops_secret(root: Cursor) -> ObjectFacts:
+    """The names may be encrypted too; then nobody knows them."""
+    made = (found for each in root.mapping("spec").items("secretTemplates") for found in named(each, "Secret"))
+    return ObjectFacts(provides=distinct(found for found in made if not found.name.startswith("ENC[")))
+
+
+def _bucket_claim(root: Cursor) -> ObjectFacts:
+    """It gets the keys of its bucket in a Secret, and where that is in a ConfigMap."""
+    metadata = root.mapping("metadata")
+    made = (found for kind in ("ConfigMap", "Secret") for found in named(metadata, kind))
+    return ObjectFacts(provides=distinct(made), needs=distinct(storage_class(root.mapping("spec"))))
+
+
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (_EXTERNAL_SECRETS, "SecretStore"): _secret_store,
     **{(_GENERATORS, kind): _generator for kind in GENERATORS},
@@ -135,7 +173,13 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (_HASHICORP, "VaultDynamicSecret"): _vault_secret,
     (_HASHICORP, "VaultPKISecret"): _vault_secret,
     (_HASHICORP, "VaultStaticSecret"): _vault_secret,
+    ("isindir.github.com", "SopsSecret"): _sops_secret,
+    ("k8s.bitwarden.com", "BitwardenSecret"): _bitwarden_secret,
+    ("kafka.strimzi.io", "KafkaUser"): _item,
+    ("objectbucket.io", "ObjectBucketClaim"): _bucket_claim,
     ("onepassword.com", "OnePasswordItem"): _item,
+    ("secrets.doppler.com", "DopplerSecret"): _doppler_secret,
     ("secrets.infisical.com", "InfisicalSecret"): _infisical_secret,
+    ("spv.no", "AzureKeyVaultSecret"): _key_vault_secret,
 }
 """(API group, kind) to its reader. ExternalSecret, which nobody may declare otherwise, is among the `pointers`."""
