@@ -517,3 +517,22 @@ def test_what_is_shown_beyond_the_old_cluster_is_of_the_new_one() -> None:
     story.capacity, story.now = shows(20, *old, "head, node: n1", pending), START + timedelta(minutes=21)
     story.source |= written(app("RayCluster", template(), template(), 0, name="z"), "b")
     assert outcome(story.run()) == {"a/x": "Keep c Kept", "b/z": "Place c Fits"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        # one node may have one worker more than the other
+        (("n1 1 40Gi", "n2 20 40Gi"), "3 of 4 worker/a fit"),
+        (("n1 3 40Gi", "n2 20 40Gi"), "3 of 4 worker/b fit"),
+    ],
+)
+def test_of_groups_whose_pods_are_alike_the_first_that_falls_short_is_told(nodes: tuple[str, ...], told: str) -> None:
+    """They are of one class to a scheduler, since no rule tells them apart; who reads it knows them by group."""
+    value = app("RayCluster", template(), spread(there("ray.io/node-type", "In", "worker")), 4)
+    groups = value["spec"]["workerGroupSpecs"]
+    value["spec"]["workerGroupSpecs"] = [{**groups[0], "groupName": "a"}, {**groups[0], "groupName": "b"}]
+    story = Story.of(cluster("c"), ANYWHERE, written(value, "ray"), capacity=snapshot("c", *nodes))
+    [candidate] = decisions(story.run())["ray/x"].candidates
+    found = candidate.finding
+    assert f"{found.placed} of {found.wanted} {found.role} fit" == told

@@ -36,7 +36,7 @@ from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.gangs import expanded, slice_key
-from gitplacer.scheduler.shortage import shortage
+from gitplacer.scheduler.shortage import Shortage, shortage
 from gitplacer.scheduler.site import Site
 
 Answer = TypeVar("Answer")
@@ -370,7 +370,7 @@ class Stage:
         packing = found_in(board)
         steps = packing.steps * len(board.classes)
         if packing.outcome != "found":
-            return Missing(steps, partial(_shortfall, board, packing.outcome == "impossible", steps))
+            return Missing(steps, partial(_shortfall, board, sets, packing.outcome == "impossible", steps))
         queues: list[deque[PodSet]] = [deque() for _ in board.classes]
         for k, each in zip(board.class_of, sets, strict=True):
             queues[k].append(each)
@@ -380,12 +380,25 @@ class Stage:
         return Packing(tuple(uses), steps=steps)
 
 
-def _shortfall(board: Board, certain: bool, steps: int) -> Shortfall:
+def _shortfall(board: Board, sets: Sequence[PodSet], certain: bool, steps: int) -> Shortfall:
     missing = shortage(board, certain=certain)
     tally = tuple(Tally(reason, subject, count) for reason, subject, count in missing.tally)
-    return Shortfall(
-        missing.pod, missing.placed, missing.wanted, missing.short, tally, missing.nodes, missing.code, steps=steps
-    )
+    role, placed, wanted = _first_short(board, sets, missing)
+    return Shortfall(role, placed, wanted, missing.short, tally, missing.nodes, missing.code, steps=steps)
+
+
+def _first_short(board: Board, sets: Sequence[PodSet], missing: Shortage) -> tuple[str, int, int]:
+    """
+    The first role of which not all pods find room, with how many do and how many there are. Pods that are alike are one class, of whichever roles
+    they are; they find room in their order.
+    """
+    ours = [each for k, each in zip(board.class_of, sets, strict=True) if board.names[k] == missing.pod]
+    left = missing.placed
+    for role, wanted in Counter(each.role for each in ours).items() if len(ours) == missing.wanted else ():
+        if left < wanted:
+            return role, left, wanted
+        left -= wanted
+    return missing.pod, missing.placed, missing.wanted
 
 
 def _too_many(gang: Gang) -> Shortfall:
