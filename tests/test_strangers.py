@@ -509,3 +509,22 @@ def test_no_link_but_to_the_web(address: str) -> None:
     told_codes = codes(put(CONFIG, (*ANNOTATIONS, "link.argocd.argoproj.io/x"), address))
     assert told_codes in ([], ["UnsafeLink"])
     assert (told_codes == []) <= ("http" in address.lower())
+
+
+def ray(kind: str, version: str = "v1") -> dict[str, str]:
+    return {"apiVersion": f"ray.io/{version}", "kind": kind, "name": "x"}
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "target", "told"),
+    [
+        ("autoscaling/v2", "HorizontalPodAutoscaler", ray("RayService"), True),
+        ("autoscaling/v1", "HorizontalPodAutoscaler", ray("RayCluster", "v1alpha1"), True),
+        ("keda.sh/v1alpha1", "ScaledObject", ray("RayCluster"), True),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", {**ray("Deployment"), "apiVersion": "apps/v1"}, False),
+        ("keda.sh/v1alpha1", "ScaledObject", {"name": "x"}, False),
+        ("example.com/v1", "HorizontalPodAutoscaler", ray("RayCluster"), False),
+    ],
+)
+def test_a_ray_object_has_nothing_to_scale(api: str, kind: str, target: dict[str, str], told: bool) -> None:
+    assert codes(custom(api, kind, spec={"scaleTargetRef": target})) == (["NothingToScale"] if told else [])

@@ -36,7 +36,19 @@ def head(container: str, fields: str = "") -> Example:
     return workload(told.replace("image: rayproject/ray:2.52.0", f"image: rayproject/ray:2.52.0, {container}"), "two")
 
 
+SCALER = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: web
+spec:
+  minReplicas: 1
+  maxReplicas: 8
+  scaleTargetRef: {apiVersion: ray.io/v1, kind: RayService, name: web}
+"""
+
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
+    "NothingToScale": (workload(SCALER, "web"),),
     "NameTooLong": (workload(JOB.replace("name: train", f"name: {'nightly-' * 6}train"), "train"),),
     "InvalidRayName": (workload(JOB.replace("name: train", "name: train.v2"), "train"),),
     "FieldsOfV1": (

@@ -182,6 +182,15 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "NothingToScale": Code(
+        "An autoscaler is to scale a Ray object",
+        "HorizontalPodAutoscaler and KEDA's ScaledObject change a number through the `scale` subresource of what they scale. Ray's kinds have none: the first fails to get it "
+        "for ever (`FailedGetScale`), and KEDA's webhook refuses the second, so that the sync fails.",
+        "Remove the object. With `enableInTreeAutoscaling: true` Ray's autoscaler starts and stops workers by what tasks and actors ask for, within `minReplicas` and "
+        "`maxReplicas`; how many replicas a Serve deployment has is for its `autoscaling_config`.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "ContradictoryFaultTolerance": Code(
         "GCS fault tolerance is set up in two ways",
         "`gcsFaultToleranceOptions` has replaced the annotations, start parameters and environment variables that set up "

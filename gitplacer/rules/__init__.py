@@ -39,6 +39,7 @@ from gitplacer.rules import (
     rayservice,
     refusedpods,
     requests,
+    scaletargets,
     serveconfig,
     serverfields,
     tls,
@@ -91,6 +92,7 @@ OBJECT_FAMILIES: Mapping[str, tuple[ObjectRule, ...]] = {
     "fields of the server": serverfields.RULES,
     "GitOps engines": engineannotations.RULES,
     "pods": podsecurity.RULES,
+    "autoscalers": scaletargets.RULES,
 }
 """The rules about what workloads of strangers may not hold, of whatever kind, by family."""
 
@@ -98,6 +100,7 @@ OF_STRANGERS = frozenset(
     {
         "ControlAnnotation",
         "NotAllowed",
+        "NothingToScale",
         "OrphaningAnnotation",
         "PlainSecret",
         "PrivilegedPod",
