@@ -49,6 +49,12 @@ def workers(count: int, **more: object) -> list[Json]:
     return [pod(f"w-{at}", cpu="1", labels=W, **more) for at in range(count)]
 
 
+def in_zone_1(count: int) -> list[Json]:
+    """Workers that may be there alone, and want to be together with all others."""
+    where = node_affinity({"matchExpressions": [expression("zone", "In", "z-1")]})
+    return [pod(f"v-{at}", cpu="1", labels=W, affinity={**where, **pod_rule("podAffinity", W)}) for at in range(count)]
+
+
 @pytest.mark.parametrize(
     ("nodes", "gang", "fits"),
     [
@@ -80,6 +86,8 @@ def workers(count: int, **more: object) -> list[Json]:
             [*workers(4, affinity=pod_rule("podAffinity", W)), pod("head", cpu="1", labels=W)],
             True, id="together with one who minds it not",
         ),
+        pytest.param(zones("4", "2"), [*workers(1, affinity=pod_rule("podAffinity", W)), *in_zone_1(1)], True, id="together with those of one zone"),
+        pytest.param(zones("4", "2"), [*workers(3, affinity=pod_rule("podAffinity", W)), *in_zone_1(1)], False, id="together, but not in that zone"),
     ],
 )  # fmt: skip
 def test_what_is_plain_takes_no_search(nodes: list[Json], gang: list[Json], fits: bool) -> None:

@@ -23,7 +23,10 @@ def crowded(board: Board, state: Bound, left: Sequence[int]) -> bool:
     if any(int(room.sum()) < left[k] for k, room in rooms.items()):
         return True
     ruled = [k for k in rooms if not board.static[k]]
-    return any(_places(board, state, left, rooms, k) < left[k] for k in ruled)
+    if any(_places(board, state, left, rooms, k) < left[k] for k in ruled):
+        return True
+    shared = {i for k in ruled for i in board.rules[k].affinity}
+    return any(not _hold_all(board, i, state.counts[i], left, rooms) for i in sorted(shared))
 
 
 def _places(board: Board, state: Bound, left: Sequence[int], rooms: Mapping[int, Ints], k: int) -> int:
@@ -66,6 +69,19 @@ def _apart(counter: Counter, counts: Ints, rooms: Mapping[int, Ints], k: int) ->
     outside = int(room[counter.of < 0].sum())
     here = np.where(counts == 0, _by_domain(counter, room), 0)
     return outside + int((np.minimum(here, 1) if counter.adds[k] else here).sum())
+
+
+def _hold_all(board: Board, i: int, counts: Ints, left: Sequence[int], rooms: Mapping[int, Ints]) -> bool:
+    """
+    Whether some domain has room for what is left of each of the classes that ask for each other's company, if nobody is anywhere yet: all of them come
+    to where the first goes.
+    """
+    counter = board.counters[i]
+    minding = [k for k in rooms if i in board.rules[k].affinity]
+    if counts.any() or any(counter.adds[k] for k in rooms if k not in minding):
+        return True
+    able = [_by_domain(counter, rooms[k]) >= left[k] for k in minding]
+    return bool(np.logical_and.reduce(able).any())
 
 
 def _together(board: Board, i: int, counts: Ints, left: Sequence[int], rooms: Mapping[int, Ints], k: int) -> int:
