@@ -125,19 +125,25 @@ CLASSES: Mapping[int, Class] = {
     3: Class(
         title="Symbolic links, in the source and in the deployment repo",
         codes=("NotAFile",),
-        does="Never followed. One where a file of ours would be in the deployment repo holds its group as a change by somebody else.",
+        does="Never followed. One out of the source, behind which Clusters or policies may be, is a warning, and what was placed by these is not taken for "
+        "given up: a group without its policy is held, and the run stops for a cluster that has groups and is nowhere. One where a file of ours would be "
+        "in the deployment repo holds its group as a change by somebody else.",
         spellings={
             "a link to a secret": here(_link("/etc/passwd")),
             "a link to another tenant's file": here(_link("../blue/shop.yaml"), path="workloads/red/shop.yaml"),
             "a link as JSON": here(_link("/proc/self/environ"), path="workloads/red/environ.json"),
         },
-        tests=("test_name_clashes::test_what_needs_a_name_that_is_taken_is_held_and_all_else_goes_on",),
+        tests=(
+            "test_name_clashes::test_what_needs_a_name_that_is_taken_is_held_and_all_else_goes_on",
+            "test_blind_spots::test_a_cluster_behind_a_link_is_not_gone",
+            "test_blind_spots::test_a_group_whose_policy_may_be_behind_a_link_stays",
+        ),
         generated=("test_name_clashes::test_no_pass_displaces_anything",),
     ),
     4: Class(
         title="Submodules, and `.gitmodules`",
         codes=("NotAFile",),
-        does="Nothing is cloned; `.gitmodules` is not read.",
+        does="Nothing is cloned; `.gitmodules` is not read. Outside of the workloads, as a symbolic link out of the source.",
         spellings={
             "a submodule": here(Entry(SUBMODULE, "1" * 40), path="workloads/red/sub"),
             "a submodule named as a file": here(Entry(SUBMODULE, "1" * 40)),

@@ -40,6 +40,7 @@ from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.profiles import ClusterProfile
 from gitplacer.reported import read_capacity
+from gitplacer.source import blindspots
 from gitplacer.source.consent import consent_problems
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -254,7 +255,7 @@ def read_snapshot(
     missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
     suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
     if suspects:
-        raise Rejected({*problems, *(_cluster_missing(path, name) for path, name in suspects.items())})
+        raise Rejected({*problems, *(_cluster_missing(path, name, source) for path, name in suspects.items())})
     return Snapshot(
         source=read,
         groups=groups,
@@ -293,7 +294,14 @@ def _types_not_counted(source: Source, capacity: Mapping[str, CapacitySnapshot],
                 yield Problem(location, "NodeTypeNotCounted", message, hint, severity=Severity.WARNING)
 
 
-def _cluster_missing(path: str, cluster: str) -> Problem:
-    message = f"cluster {cluster} has groups and is nowhere in the source; this file may have described it"
-    hint = "mend the file; to give the cluster up, remove it"
+def _cluster_missing(path: str, cluster: str, source: Tree) -> Problem:
+    missing = f"cluster {cluster} has groups and is nowhere in the source"
+    if source.entries[path].is_text:
+        message, hint = (
+            f"{missing}; this file may have described it",
+            "mend the file; to give the cluster up, remove it",
+        )
+    else:
+        message = f"{missing}; it may have been described here, where nobody looks"
+        hint = blindspots.HINT
     return Problem(Location(path), "ClusterMissing", message, hint)

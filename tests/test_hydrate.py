@@ -471,7 +471,7 @@ def test_a_link_where_the_fleet_says_that_a_folder_is_is_told(folder: str) -> No
     story = Story.of(*BOTH, ANYWHERE, capacity=TWO)
     story.source["fleet.yaml"] = FLEET.replace("spec: {}", "spec: {source: {include: ['workloads/**', 'given/to/**']}}")
     tree = Tree.of({path: text.encode() for path, text in story.source.items()})
-    link = Tree({**tree.entries, folder: Entry(SYMLINK, "1" * 40), "docs": Entry(SYMLINK, "1" * 40)}, tree.blobs)
+    link = Tree({**tree.entries, folder: Entry(SYMLINK, "1" * 40)}, tree.blobs)
     told = [(p.location.file, p.code) for p in read_source(link, InMemory()).problems]
     assert told == [(folder, "NotAFile")]
 

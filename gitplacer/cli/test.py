@@ -152,7 +152,7 @@ class _Fleet(Struct, frozen=True):
 def _in_memory(tree: Tree) -> Tree:
     from gitplacer.tree import MemoryBlobs, Tree
 
-    oids = sorted({entry.oid for entry in tree.entries.values() if entry.is_text})
+    oids = sorted({entry.oid for entry in tree.entries.values() if entry.is_blob})
     return Tree(dict(tree.entries), MemoryBlobs(tree.blobs.read(oids)))
 
 

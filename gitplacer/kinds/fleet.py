@@ -89,7 +89,8 @@ class SourceSettings(Model):
     include: tuple[PathGlob, ...] = ("workloads/**",)
     """Files that hold workloads."""
     exclude: tuple[PathGlob, ...] = ()
-    """Files that don't, though `include` matches them."""
+    """Files that don't, though `include` matches them. Of a symbolic link or a submodule that one of these patterns matches, or all below which it
+    would match, it is not told that nothing behind it is read."""
     namespaces: NamespaceFromPath = NamespaceFromPath()
     """Where an object without a namespace takes it from."""
     signers: Annotated[tuple[PublicKey, ...], Field(min_length=1)] | None = None

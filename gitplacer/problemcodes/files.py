@@ -12,8 +12,10 @@ CODES: Mapping[str, Code] = {
         "A path is a symbolic link, a submodule, or a named pipe",
         "The source is read as Git objects and never checked out, so there is nothing behind such a path; following "
         "links is how files outside a repository leak into it. A work tree may also have named pipes, sockets and devices, and to open one "
-        "could wait for ever.",
-        "Commit the files themselves.",
+        "could wait for ever. Among clusters and policies, a link to one of them stops the run. Elsewhere outside of the workloads a link that leads "
+        "out of the source, or a submodule, is a warning: Clusters and policies may be behind it. While there is one, a group stays as it is whose policy is "
+        "nowhere, also where the policy was renamed, and the run stops where groups are on a cluster that is nowhere.",
+        "Commit the files themselves. If nothing of the fleet is behind a link or a submodule, name it in `spec.source.exclude` of the Fleet.",
     ),
     "CaseTwin": Code(
         "Two paths differ only in upper and lower case, or in how letters are composed",

@@ -60,8 +60,10 @@ CODES: Mapping[str, Code] = {
     "ClusterMissing": Code(
         "A file that may have described a cluster cannot be read",
         "Groups are on a cluster that the source no longer describes, and a file cannot be read, or bears the "
-        "cluster's name and says nothing. Were the cluster taken for gone, everything on it would move; so the run stops.",
-        "Mend the file. To give the cluster up, remove its file.",
+        "cluster's name and says nothing, or the source has a submodule, or a symbolic link out of it, behind which it may be. Were the cluster taken for "
+        "gone, everything on it would move; so the run stops.",
+        "Mend the file. To give the cluster up, remove its file. A link or a submodule that is nothing of the fleet can be named in "
+        "`spec.source.exclude` of the Fleet.",
     ),
     "NotOneFleet": Code(
         "The source has no Fleet, or several",

@@ -103,7 +103,12 @@ def unreadable(why: str) -> ReadFile:
 
 def is_read(path: str) -> bool:
     """Whether a file of a source is looked into at all: by its ending, and not if it or its folder is hidden, as `.github` is."""
-    return path.endswith(READ_ENDINGS) and not path.startswith(".") and "/." not in path
+    return path.endswith(READ_ENDINGS) and not is_hidden(path)
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a path or a folder of it begins with a dot."""
+    return path.startswith(".") or "/." in path
 
 
 def is_read_but_for_case(path: str) -> bool:

@@ -25,6 +25,7 @@ from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem
 from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
+from gitplacer.source.blindspots import about_blind_spots, blind_spots
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
 from gitplacer.source.files import (
@@ -60,7 +61,7 @@ MOST_MENTIONS = 20
 class Source(Struct, frozen=True, dict=True):
     """
     All of the source repo that decisions look at. `broken_files` could not be read, or not wholly;
-    `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds;
+    `document_counts` says how many documents each file holds; `torn` are broken files that may have held own kinds, and `blind_spots`;
     `doubled` are objects of the platform that workload files hold as well, which does not count there.
     `claim_templates` are by namespace; `declarations` are the kinds that users declare; `sleeping` are the manifests of clusters.
     """
@@ -147,7 +148,7 @@ class Source(Struct, frozen=True, dict=True):
         return {path: data.replace(b"\x00", b"") for path, data in contents.items()}
 
     def may_have_held(self, cluster: str) -> list[str]:
-        """Files that may have described a cluster: unreadable ones, and those that bear its name and hold nothing of ours."""
+        """What may have described a cluster: what cannot be read, and files that bear its name and hold nothing of ours."""
         ours = {place.file for place in self.own.places.values()}
         spec = self.own.fleet.spec
         bearing = {
@@ -209,7 +210,9 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     for problem in _links_beside(tree, land, beside):
         torn[problem.location.file] = OWN_API_GROUP.encode()  # it may have been one of them
         found.append(problem)
-    found += _links_above(tree, spec)
+    above = list(_links_above(tree, spec))
+    blind = [path for path in blind_spots(tree, spec) if path not in torn]
+    found += [*above, *about_blind_spots(tree, {*blind}.difference(problem.location.file for problem in above))]
     unused = {*twins, *(path for paths in over.values() for path in paths)}
     reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in unused})
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
@@ -239,7 +242,18 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
     told = tuple(sorted(set(found)))
     return Source(
-        own, objects, unread, counts, told, tree, frozenset(torn), doubled, templates, declarations, sleeping, tenancy
+        own,
+        objects,
+        unread,
+        counts,
+        told,
+        tree,
+        frozenset({*torn, *blind}),
+        doubled,
+        templates,
+        declarations,
+        sleeping,
+        tenancy,
     )
 
 
