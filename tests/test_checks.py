@@ -43,6 +43,31 @@ def test_a_reference_that_nobody_brings_is_named_with_the_clusters_that_lack_it(
     ]
 
 
+ACCOUNT = pod("p", "").popitem()[1].replace("spec:\n", "spec:\n  serviceAccountName: runer\n")
+RUNNER = {"workloads/x/sa.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: runner}\n"}
+THEIRS = 'spec: {paths: ["workloads/**"], namespaces: [x], serviceAccounts: [%s]}\n'
+TENANT = "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: x}\n"
+ADD = "add it in this namespace, or let its Tenant name it in serviceAccounts"
+ELSEWHERE = "add it, or say that the clusters have it: present in the snapshot or in the profile of the Cluster"
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        ({}, [("ForeignServiceAccount", ADD)]),
+        (RUNNER, [("ForeignServiceAccount", f'did you mean "runner"? Otherwise {ADD}')]),
+        ({"tenants/x.yaml": TENANT + THEIRS % "runer"}, [("MissingReference", ELSEWHERE)]),
+    ],
+)
+def test_a_service_account_that_nobody_brings_is_told_once(
+    beside: dict[str, str], expected: list[tuple[str, str]]
+) -> None:
+    """That it may not be used comes first; where it may, that no cluster has it is told."""
+    story = Story.of(*BOTH, ANYWHERE, {"workloads/x/p.yaml": ACCOUNT}, beside, capacity=ROOM)
+    problems = story.run().problems
+    assert [(p.code, p.hint) for p in problems if p.location.file == "workloads/x/p.yaml"] == expected
+
+
 PRESENT = "present: [{kind: Secret, namespace: x, name: token}]"
 
 

@@ -53,8 +53,9 @@ def check(known: Known, group: Group) -> Iterator[Told]:
 
 def _unmet(known: Known, group: Group, member: SourceObject) -> Iterator[Told]:
     for reference in member.facts.needs:
-        elsewhere = reference.namespace not in ("", member.identity.namespace)
-        if not reference.optional and not elsewhere and not _is_brought(known, member, reference):
+        if reference.optional or reference.namespace not in ("", member.identity.namespace):
+            continue
+        if not _is_brought(known, member, reference) and not _is_refused(known, member, reference):
             yield from _missing(known, group, member, reference)
 
 
@@ -65,6 +66,16 @@ def _is_brought(known: Known, member: SourceObject, reference: Reference) -> boo
     if target in known.provided:
         return target not in known.by_platform
     return reference.kind == "Service" and _is_made_by_kuberay(known, member, reference.name)
+
+
+def _is_refused(known: Known, member: SourceObject, reference: Reference) -> bool:
+    """Whether it is a ServiceAccount that the member may not use: that is told of it already, and what to do is something else."""
+    return (
+        reference.kind == "ServiceAccount"
+        and any(problem.code == "ForeignServiceAccount" for problem in member.problems)
+        and _target(member, reference) not in known.provided
+        and not known.source.tenancy.allows_account(member.path, reference.name)
+    )
 
 
 def _is_made_by_kuberay(known: Known, member: SourceObject, service: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gitplacer.documents import Document, dotted
 from gitplacer.model.workload import Identity
-from gitplacer.problems import Problem
+from gitplacer.problems import Problem, meant
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.tenancy import Tenancy
 from gitplacer.workloads.facts import Reference
@@ -44,5 +44,7 @@ def foreign_accounts(
         known = Identity("", _KIND, namespace, account.name) in brought
         if not known and not tenancy.allows_account(document.file, account.name):
             message = f"{dotted(account.path)}: ServiceAccount {account.name} is not in the source"
-            hint = "add it in this namespace, or let its Tenant name it in serviceAccounts"
+            near = meant(account.name, (found.name for found in brought if found.namespace == namespace))
+            hint = f"{near} Otherwise " if near else ""
+            hint += "add it in this namespace, or let its Tenant name it in serviceAccounts"
             yield document.problem("ForeignServiceAccount", message, hint, path=account.path)
