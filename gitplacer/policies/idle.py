@@ -24,6 +24,7 @@ from gitplacer.problems import Problem, Severity, meant, nearest
 from gitplacer.source.allowances import not_allowed
 from gitplacer.source.files import Memo, read_documents
 from gitplacer.source.manifests import SourceObject
+from gitplacer.source.namedclusters import unknown_names
 from gitplacer.source.reading import Source
 
 _AHEAD = "it may be there for what is still to come; otherwise correct its selection, or remove it"
@@ -142,12 +143,12 @@ def _about_clusters(policy: PlacementPolicy, document: Document, clusters: Mappi
         hint = _hint(chosen, clusters)
         yield _warning(document, "SelectsNoCluster", message, hint, ("spec", "clusters"))
         return
-    yield from _about_names(f"policy {policy.name}", chosen, document, clusters, ("spec", "clusters"))
+    yield from unknown_names(f"policy {policy.name}", chosen, document, clusters, ("spec", "clusters"))
     for index, term in enumerate(policy.spec.placement.order):
         path: Path = ("spec", "placement", "order", index)
         if any(term.unmet(item.labels()) is None for item in eligible.values()):
             whose = f"term {index + 1} of the order of policy {policy.name}"
-            yield from _about_names(whose, term, document, clusters, path)
+            yield from unknown_names(whose, term, document, clusters, path)
             continue
         elsewhere = sorted(name for name, item in clusters.items() if term.unmet(item.labels()) is None)
         if elsewhere:
@@ -173,20 +174,9 @@ def _about_override(
         hint = _hint(policy.spec.clusters, clusters)
         yield _warning(document, "SelectsNoCluster", message, hint, ("spec", "clusters"))
     elif clusters:
-        yield from _about_names(
+        yield from unknown_names(
             f"override {policy.name}", policy.spec.clusters, document, clusters, ("spec", "clusters")
         )
-
-
-def _about_names(
-    whose: str, chosen: ClusterSelector, document: Document, clusters: Mapping[str, Cluster], path: Path
-) -> Iterator[Problem]:
-    """Names of no cluster, among others that are of some: nothing goes wrong by them, but somebody meant a cluster."""
-    for index, name in enumerate(chosen.names or ()):
-        if name not in clusters:
-            message = f"{whose} names {name}, and there is no such Workload cluster"
-            hint = meant(name, clusters) or "correct the name, add the cluster, or take the name out"
-            yield _warning(document, "SelectsNoCluster", message, hint, (*path, "names", index))
 
 
 def _hint(chosen: ClusterSelector, clusters: Mapping[str, Cluster]) -> str:

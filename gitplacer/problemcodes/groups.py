@@ -167,7 +167,8 @@ CODES: Mapping[str, Code] = {
     "SelectsNoCluster": Code(
         "A policy selects no cluster",
         "Nothing can be placed by a policy whose `clusters` select none; a term of an order that selects none is never taken; an override "
-        "for no cluster changes nothing; a name of no cluster among others is likely to be misspelt. `gitplacer test` says so; it holds nothing.",
+        "for no cluster changes nothing. `gitplacer test` says so. A name of no cluster is likely to be misspelt, and is passed over; that every command "
+        "says, of policies, overrides and Tenants, but not where the Fleet has `clone`: there a cluster is made when it is named. It holds nothing.",
         "Correct the names or labels, or add the cluster.",
         severity=Severity.WARNING,
         allowable=True,

@@ -25,12 +25,14 @@ from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
 from gitplacer.kinds.scenario import Scenario
 from gitplacer.kinds.scores import ClusterScores
 from gitplacer.kinds.selectors import ObjectSelector
+from gitplacer.kinds.tenant import Tenant
 from gitplacer.plaintext import one
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Location, Problem, Rejected, meant, nearest
 from gitplacer.source.consent import Approvals, Consent
 from gitplacer.source.domains import spread_problems
 from gitplacer.source.managers import unfit_dispatcher
+from gitplacer.source.namedclusters import names_of_no_cluster
 from gitplacer.source.scores import ScoresFile, unknown_scores
 
 _Kind = TypeVar("_Kind", bound=Model)
@@ -173,6 +175,8 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         problems.append(_not_one_fleet(places))
     if found.stops or len(fleets) != 1:
         raise Rejected(problems)
+    if fleets[0][0].spec.clone is None:
+        problems.extend(names_of_no_cluster([*policies, *found.of(OverridePolicy), *found.of(Tenant)], clusters))
     torn_names = {policy.name for policy in found.broken if policy.name is not None}
     return OwnKinds(
         fleet=fleets[0][0],
