@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from functools import cache
 
 import jsonschema
@@ -30,6 +31,7 @@ from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, 
 
 GOLDEN = ROOT / "tests" / "golden" / "review"
 PLAIN = Options()
+ROOM = snapshot("a", "n1 16 64Gi 2")
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table"])
 
 
@@ -111,6 +113,37 @@ def test_no_change_is_one_line_in_every_format() -> None:
         assert FORMATS["text"](review.view, PLAIN, review) == "No change: 1 kept\n"
         assert FORMATS["markdown"](review.view, PLAIN, review) == f"{MARKER}\n### gitplacer: no change: 1 kept\n"
         assert plan_document(review.view, review)["review"]["verdict"] == "No change: 1 kept"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "hours", "told"),
+    [
+        ({}, 0, "Capacity snapshots: missing: a"),
+        ({"a.yaml": "kind: [\n"}, 0, "Capacity snapshots: unusable: a"),
+        (ROOM, 9, "Capacity snapshots: stale: a (2026-01-02T03:05:00Z)"),
+        (ROOM, 0, ""),
+    ],
+)
+def test_no_change_says_where_it_knows_little_of_a_cluster(capacity: dict[str, str], hours: int, told: str) -> None:
+    """Nothing can be placed there, and a plan that has nothing to place would not show it."""
+    story = Story.of(cluster("a", maxAge="2h"), ANYWHERE, rayservice("prod", "api"), capacity=ROOM)
+    story.run()
+    story.capacity, story.now = capacity, story.now + timedelta(hours=hours)
+    review = Review(story.plan().view)
+    said = FORMATS["text"](review.view, PLAIN, review).splitlines()
+    assert said[-1:] == ["No change: 1 kept"]
+    assert [line for line in said if line.startswith("Capacity")] == ([told] if told else [])
+    lines = FORMATS["markdown"](review.view, PLAIN, review).splitlines()
+    assert [line for line in lines if line.startswith("Capacity")] == ([told] if told else [])
+
+
+def test_a_group_waits_in_other_words_where_there_is_no_cluster_at_all() -> None:
+    """That none may take it now sounds as if one could later."""
+    told = "no cluster may take it now; the source has no Workload cluster"
+    hub = cluster("hub", role="Management")
+    for clusters in ({}, hub):
+        view = Story.of(clusters, ANYWHERE, rayservice("prod", "api")).plan().view
+        assert told in FORMATS["text"](view, PLAIN, Review(view))
 
 
 # secrets and diffs

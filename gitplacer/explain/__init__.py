@@ -37,6 +37,7 @@ from gitplacer.explain.plan import (
     file_count,
     is_worth_telling,
     said_of_snapshots,
+    snapshots_amiss,
     standing,
     summary,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "sentence",
     "shares",
     "shortlist",
+    "snapshots_amiss",
     "standing",
     "summary",
     "tally_text",

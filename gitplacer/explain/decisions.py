@@ -49,6 +49,10 @@ def why(decision: Decision, view: PlanView) -> str:
         about = view.clusters.get(finding.subject.partition(":")[0]) if finding.code is Reason.NOT_ELIGIBLE else None
         named = finding.code is Reason.MAY_HAVE_STARTED and decision.blocked_by
         parts.append(stays_text(finding, few(decision.blocked_by)) if named else finding_text(finding, about))
+    if finding.code is Reason.NO_ELIGIBLE_CLUSTER and not any(
+        c.spec.role == "Workload" for c in view.clusters.values()
+    ):
+        parts.append("the source has no Workload cluster")
     parts += ["its files change where it is"] if decision.writes else []
     parts += _besides(decision, view)
     parts += _taken(decision)

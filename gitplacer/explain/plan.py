@@ -90,8 +90,21 @@ def computed_from(view: PlanView) -> list[str]:
     source = f"source {view.source_commit[:10]}" if view.source_commit else "the work tree as it lies"
     deployment = f"deployment {view.deployment_commit[:10]}" if view.deployment_commit else "nothing placed yet"
     lines = [f"Computed from {source}; {deployment}; at {rfc3339(view.snapshot.now)} by gitplacer {view.version}"]
-    said = said_of_snapshots(view) if view.snapshots is None else view.snapshots
+    said = _said(view)
     return [*lines, said] if said else lines
+
+
+def snapshots_amiss(view: PlanView) -> str:
+    """The same line where a snapshot is missing, stale or unusable, and '' where all are current: a plan that knows little of its clusters says so."""
+    said = _said(view)
+    return said if any(f"{word}: " in said for word in _AMISS) else ""
+
+
+_AMISS = ("stale", "missing", "unusable")
+
+
+def _said(view: PlanView) -> str:
+    return said_of_snapshots(view) if view.snapshots is None else view.snapshots
 
 
 def said_of_snapshots(view: PlanView) -> str:
@@ -118,6 +131,9 @@ def _ages(view: PlanView, clusters: Iterable[Cluster]) -> list[str]:
     if fresh:
         times = sorted({rfc3339(min(fresh)), rfc3339(max(fresh))})
         said.append(f"{len(fresh)} current, taken {' to '.join(times)}")
-    said += [f"{word}: {few(names, most=10)}" for word, names in
-             (("stale", stale), ("missing", missing), ("unusable", broken), ("asleep or waking", asleep)) if names]  # fmt: skip
+    said += [
+        f"{word}: {few(names, most=10)}"
+        for word, names in zip((*_AMISS, "asleep or waking"), (stale, missing, broken, asleep), strict=True)
+        if names
+    ]
     return said

@@ -23,6 +23,7 @@ from gitplacer.explain import (
     movement,
     not_chosen,
     shortlist,
+    snapshots_amiss,
     summary,
     unasked_text,
     verdict_text,
@@ -157,7 +158,9 @@ def plan_pages(review: Review, options: Options) -> list[str]:
     items = [*(_problem_item(p, options) for p in review.told_problems), *([f"- {older}\n"] if older else [])]
     problems = _Block("**Problems**\n\n", items)
     if review.changes_nothing:
-        return [f"{mark}\n### gitplacer: {escaped(_short(verdict_line(review)))}\n{_problems_alone(problems)}"]
+        amiss = snapshots_amiss(review.view)
+        told = f"\n{escaped(amiss)}\n" if amiss else ""
+        return [f"{mark}\n### gitplacer: {escaped(_short(verdict_line(review)))}\n{_problems_alone(problems)}{told}"]
     head = f"{mark}\n### {_SIGNS[review.check]} gitplacer: {escaped(verdict_line(review))}\n\n"
     head += f"{escaped(summary(review.view.plan, zeros=False))}\n\n"
     if review.is_redacted:

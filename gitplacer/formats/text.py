@@ -4,7 +4,7 @@ The plan for a terminal.
 Problems come first, then what changes, one line for each group under the action's symbol, with what its users notice and what it
 costs below it, then what does not happen and why every cluster refused. With a base to compare with, what the change does comes
 apart from what would happen anyway. The last line counts everything and is the one to grep for; the one before it is the
-verdict. Where nothing changes there is one line.
+verdict. Where nothing changes there is one line, and one before it where a snapshot is missing or not current.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gitplacer.explain import (
     not_chosen,
     sentence,
     shortlist,
+    snapshots_amiss,
     summary,
     told,
     unasked_text,
@@ -81,7 +82,8 @@ def plan_text(view: PlanView, options: Options, review: Review | None = None) ->
     lines = [*problems_text(review.told_problems, options.style), *([older] if older else [])]
     quiet = changes_nothing(view) and not any(map(is_worth_telling, view.plan.decisions)) and review.changes_nothing
     if quiet and not options.verbose:
-        return "\n".join([*lines, f"No change: {summary(view.plan, zeros=False)}"]) + "\n"
+        amiss = snapshots_amiss(view)
+        return "\n".join([*lines, *([amiss] if amiss else []), f"No change: {summary(view.plan, zeros=False)}"]) + "\n"
     blocks = [lines, *_ours(review, options), *_around(review, options)]
     if options.diffs:
         blocks.append(list(_diffs(review, options.style)))
