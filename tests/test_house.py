@@ -122,6 +122,7 @@ def test_the_core_is_not_let_near_the_outside() -> None:
         "capacity",
         "cli",
         "controller",
+        "deadlines",
         "git",
         "hosts",
         "listeners",

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from gitplacer.deadlines import Deadline, in_pygithub
 from gitplacer.git.login import Right
 from gitplacer.git.program import GitError, one_line
 from gitplacer.git.secretfiles import read_private
@@ -24,6 +25,8 @@ from gitplacer.redactor import hide
 SPARE = 600.0
 """Seconds that a token must still be good for when it is handed out: a fetch or a push may take long."""
 _TIMEOUT = 30
+_LONGEST_ANSWER = 120.0
+"""Seconds that a request and its answer may take together."""
 _PERMISSIONS: Mapping[Right, Mapping[str, str]] = MappingProxyType(
     {Right.READ: {"contents": "read"}, Right.WRITE: {"contents": "write"}, Right.API: {}}
 )
@@ -76,14 +79,16 @@ token_of = AppTokens()
 def _made(app: App, right: Right) -> _Token:
     key = read_private(app.private_key, "private key")
     hide(key, str(app.private_key))
-    with _asking(app):
+    deadline = Deadline(_LONGEST_ANSWER)
+    with _asking(app, deadline):
         import github
 
-        asking = github.GithubIntegration(
-            auth=github.Auth.AppAuth(app.app_id, key), base_url=app.api_url.rstrip("/"), timeout=_TIMEOUT, retry=0,
-            verify=str(app.ca) if app.ca is not None else True, user_agent="gitplacer",
-            seconds_between_requests=None, seconds_between_writes=None,
-        )  # fmt: skip
+        with in_pygithub(deadline):
+            asking = github.GithubIntegration(
+                auth=github.Auth.AppAuth(app.app_id, key), base_url=app.api_url.rstrip("/"), timeout=_TIMEOUT, retry=0,
+                verify=str(app.ca) if app.ca is not None else True, user_agent="gitplacer",
+                seconds_between_requests=None, seconds_between_writes=None,
+            )  # fmt: skip
         try:
             found = asking.get_access_token(app.installation_id, permissions=dict(_PERMISSIONS[right]))
             token = _Token(found.token, found.expires_at.timestamp())
@@ -94,7 +99,7 @@ def _made(app: App, right: Right) -> _Token:
 
 
 @contextlib.contextmanager
-def _asking(app: App) -> Iterator[None]:
+def _asking(app: App, deadline: Deadline) -> Iterator[None]:
     """Raises GitError for whatever goes wrong meanwhile. What is said comes from outside."""
     what = f"cannot get a token of GitHub App {app.app_id} from {app.api_url}"
     try:
@@ -120,7 +125,8 @@ def _asking(app: App) -> Iterator[None]:
         TypeError,
     ) as error:
         hint = "check apiUrl, the network and the proxy"
-        raise GitError(f"{what}: no usable answer: {type(error).__name__}", "Unreachable", hint) from None
+        why = str(deadline) if deadline.was_missed else type(error).__name__
+        raise GitError(f"{what}: no usable answer: {why}", "Unreachable", hint) from None
     except (jwt.PyJWTError, ValueError):
         hint = "privateKeyFile is the PEM file that GitHub made for the app"
         told = f"{what}: {app.private_key} does not hold a private key that can sign"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitplacer.deadlines import Deadline
 from gitplacer.git.program import one_line
 from gitplacer.hosts.access import TOKEN_VARIABLE, URL_VARIABLE, Access
 from gitplacer.hosts.host import HostError
@@ -41,9 +42,13 @@ def refused(access: Access, doing: str, status: int, said: str, *, writes: bool,
     return HostError(told, hint, status=status, may_have_happened=writes and status >= 500)
 
 
-def unreached(access: Access, doing: str, error: Exception, *, writes: bool) -> HostError:
-    """The error for a request that got no answer, or none that can be understood."""
+def unreached(access: Access, doing: str, error: Exception, deadline: Deadline, *, writes: bool) -> HostError:
+    """The error for a request that got no answer, none that can be understood, or one that took longer than its deadline."""
     where = _shown(access.url)
+    if deadline.was_missed:
+        told = f"cannot {doing}: no usable answer from {where}: {deadline}"
+        hint = f"the host, or a proxy on the way to it, is not well: try again later, or check {URL_VARIABLE}"
+        return HostError(told, hint, may_have_happened=writes)
     said = f"{type(error).__name__}: {_shown(str(error))}"
     if isinstance(error, (AttributeError, LookupError, TypeError, AssertionError)):
         said = "it is not what the API says"  # the client library stumbled over it: a page to log in, or another program's JSON

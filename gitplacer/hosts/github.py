@@ -16,11 +16,12 @@ import github.PullRequest
 import requests
 import urllib3
 
+from gitplacer.deadlines import Deadline, in_pygithub
 from gitplacer.git.program import one_line
 from gitplacer.hosts.access import Access
 from gitplacer.hosts.failures import refused, unreached
 from gitplacer.hosts.host import Comment, Pull, State, Status, but_for
-from gitplacer.hosts.patience import Patience, Wait
+from gitplacer.hosts.patience import LONGEST_ANSWER, Patience, Wait
 
 _TIMEOUT = 30
 _STATES = {"pending": State.PENDING, "success": State.SUCCESS, "failure": State.FAILURE, "error": State.FAILURE}
@@ -35,18 +36,20 @@ class GitHub:
     def __init__(self, access: Access, wait: Wait) -> None:
         self._access = access
         self.repo = access.repo
-        self._client = github.Github(
-            auth=github.Auth.Token(access.token),
-            base_url=access.url,
-            timeout=_TIMEOUT,
-            per_page=100,
-            retry=Patience(wait),
-            user_agent="gitplacer",
-            lazy=True,
-            # The host says when it is asked too often; to pause after each request would make every command slow.
-            seconds_between_requests=None,
-            seconds_between_writes=None,
-        )
+        self._deadline = Deadline(LONGEST_ANSWER)
+        with in_pygithub(self._deadline):
+            self._client = github.Github(
+                auth=github.Auth.Token(access.token),
+                base_url=access.url,
+                timeout=_TIMEOUT,
+                per_page=100,
+                retry=Patience(wait, self._deadline),
+                user_agent="gitplacer",
+                lazy=True,
+                # The host says when it is asked too often; to pause after each request would make every command slow.
+                seconds_between_requests=None,
+                seconds_between_writes=None,
+            )
         self._repository = self._client.get_repo(access.repo)
 
     def close(self) -> None:
@@ -163,16 +166,17 @@ class GitHub:
     @contextlib.contextmanager
     def _asking(self, doing: str, *, writes: bool = False) -> Iterator[None]:
         """Raises HostError for whatever goes wrong meanwhile."""
+        self._deadline.was_missed = False
         try:
             yield
         except github.RateLimitExceededException as error:
             raise refused(self._access, doing, error.status, _said(error), writes=writes, limited=True) from None
         except github.GithubException as error:
             if not error.status:
-                raise unreached(self._access, doing, error, writes=writes) from None
+                raise unreached(self._access, doing, error, self._deadline, writes=writes) from None
             raise refused(self._access, doing, error.status, _said(error), writes=writes) from None
         except github.BadAttributeException:  # which is no GithubException
-            raise unreached(self._access, doing, TypeError(), writes=writes) from None
+            raise unreached(self._access, doing, TypeError(), self._deadline, writes=writes) from None
         except (
             requests.RequestException,
             urllib3.exceptions.HTTPError,
@@ -184,7 +188,7 @@ class GitHub:
             TypeError,
             ValueError,
         ) as error:
-            raise unreached(self._access, doing, error, writes=writes) from None
+            raise unreached(self._access, doing, error, self._deadline, writes=writes) from None
 
 
 def _said(error: github.GithubException) -> str:

@@ -15,12 +15,12 @@ from typing import Any
 import gitlab
 import requests
 import urllib3
-from requests.adapters import HTTPAdapter
 
+from gitplacer.deadlines import Deadline, adapter
 from gitplacer.hosts.access import Access
 from gitplacer.hosts.failures import refused, unreached
 from gitplacer.hosts.host import Comment, HostError, Pull, State, Status, but_for
-from gitplacer.hosts.patience import Patience, Wait
+from gitplacer.hosts.patience import LONGEST_ANSWER, Patience, Wait
 
 _TIMEOUT = 30.0
 _TO_GITLAB = {State.PENDING: "pending", State.SUCCESS: "success", State.FAILURE: "failed"}
@@ -48,10 +48,11 @@ class GitLab:
     def __init__(self, access: Access, wait: Wait) -> None:
         self._access = access
         self.repo = access.repo
+        self._deadline = Deadline(LONGEST_ANSWER)
         session = self._session = requests.Session()
         session.max_redirects = 0
         for scheme in ("https://", "http://"):
-            session.mount(scheme, HTTPAdapter(max_retries=Patience(wait)))
+            session.mount(scheme, adapter(self._deadline, max_retries=Patience(wait, self._deadline)))
         self._client = _Client(
             access.url.removesuffix("/api/v4"),
             private_token=access.token,
@@ -209,11 +210,12 @@ class GitLab:
     @contextlib.contextmanager
     def _asking(self, doing: str, *, writes: bool = False) -> Iterator[None]:
         """Raises HostError for whatever goes wrong meanwhile."""
+        self._deadline.was_missed = False
         try:
             yield
         except gitlab.GitlabError as error:
             if not error.response_code:
-                raise unreached(self._access, doing, error, writes=writes) from None
+                raise unreached(self._access, doing, error, self._deadline, writes=writes) from None
             said = error.error_message
             said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
             raise refused(self._access, doing, error.response_code, said, writes=writes) from None
@@ -225,4 +227,4 @@ class GitLab:
             TypeError,
             ValueError,
         ) as error:
-            raise unreached(self._access, doing, error, writes=writes) from None
+            raise unreached(self._access, doing, error, self._deadline, writes=writes) from None

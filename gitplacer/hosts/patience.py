@@ -17,6 +17,7 @@ from urllib3 import BaseHTTPResponse, Retry
 from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import MaxRetryError, ResponseError
 
+from gitplacer.deadlines import Deadline
 from gitplacer.retryafter import asked_to_wait
 
 Wait = Callable[[float], None]
@@ -26,6 +27,8 @@ TRIES = 4
 """How often a request is sent at most."""
 LONGEST_WAIT = 300.0
 """Seconds. A host that wants a longer pause gets none; the command fails and says so."""
+LONGEST_ANSWER = 120.0
+"""Seconds that a request and its answer may take together. One that took more is not asked again: the next would take as long."""
 _UNSAID = 60.0
 """Seconds where a host limits without saying for how long."""
 _UNWELL = frozenset({500, 502, 503, 504})
@@ -33,10 +36,10 @@ _REPEATABLE = frozenset({"GET", "HEAD", "PUT", "PATCH", "DELETE"})
 
 
 class Patience(Retry):
-    """A rule for urllib3. `wait` is what sleeps."""
+    """A rule for urllib3. `wait` is what sleeps; `deadline` is what the connections keep."""
 
-    def __init__(self, wait: Wait, **how: Any) -> None:
-        self.wait = wait
+    def __init__(self, wait: Wait, deadline: Deadline, **how: Any) -> None:
+        self.wait, self.deadline = wait, deadline
         self.pause = 0.0
         defaults: dict[str, Any] = {
             "total": TRIES - 1,
@@ -49,7 +52,7 @@ class Patience(Retry):
         super().__init__(**{**defaults, **how})
 
     def new(self, **how: Any) -> Self:
-        return super().new(wait=self.wait, **how)
+        return super().new(wait=self.wait, deadline=self.deadline, **how)
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
         """Whether to look closer at an answer; `increment` sees the rest of it."""
@@ -66,7 +69,7 @@ class Patience(Retry):
         _stacktrace: Any = None,
     ) -> Self:
         assert _pool is not None
-        if error is not None and (method or "").upper() not in _REPEATABLE:
+        if error is not None and ((method or "").upper() not in _REPEATABLE or self.deadline.was_missed):
             raise MaxRetryError(_pool, url or "", error)  # it may have got there
         pause = self._pause(response) if response is not None else 0.0
         if response is not None and (pause is None or pause > LONGEST_WAIT):

@@ -21,6 +21,7 @@ from gitplacer import __version__
 from gitplacer.controller.observing import Silent
 from gitplacer.controller.turns import Turn
 from gitplacer.controller.wakes import Clock
+from gitplacer.deadlines import Deadline, timed
 from gitplacer.explain import rfc3339
 from gitplacer.git.address import is_loopback
 from gitplacer.git.secretfiles import read_secret
@@ -34,6 +35,8 @@ from gitplacer.telemetry.notices import Notice, Sort, Told, notices
 TYPE = "dev.gitplacer."
 CONTENT_TYPE = "application/cloudevents+json"
 _CONNECT, _ANSWER = 5.0, 10.0
+_LONGEST = 30.0
+"""Seconds that a notice may take, however often something of the answer comes."""
 _AGAIN = frozenset({408, 425, 429})
 
 
@@ -107,9 +110,11 @@ class Notifications(Silent):
         except ModuleNotFoundError:
             raise UsageError("notifications need the package urllib3", f"install it: {NEEDS}") from None
         self._errors = urllib3.exceptions.HTTPError
-        self._pool: Any = urllib3.PoolManager(
+        self._deadline = Deadline(_LONGEST)
+        pool = urllib3.PoolManager(
             num_pools=1, maxsize=1, retries=False, timeout=urllib3.Timeout(connect=_CONNECT, read=_ANSWER)
         )
+        self._pool: Any = timed(pool, self._deadline)
         self._url, self._secret, self._source = url, secret, source
         self._told = Told()
         self._courier: Courier[bytes] = Courier("notify", self._send, clock, complain=complain, dropped=dropped)
@@ -130,12 +135,14 @@ class Notifications(Silent):
             "User-Agent": f"gitplacer/{__version__}",
             "X-Signature": signature(self._secret(), body),
         }
+        self._deadline.was_missed = False
         try:
             answer = self._pool.request(
                 "POST", self._url, body=body, headers=headers, redirect=False, preload_content=False
             )
         except self._errors as error:
-            raise Undelivered(f"it cannot be reached ({type(error).__name__})", again=True) from None
+            why = str(self._deadline) if self._deadline.was_missed else f"it cannot be reached ({type(error).__name__})"
+            raise Undelivered(why, again=True) from None
         answer.close()
         if 200 <= answer.status < 300:
             return
