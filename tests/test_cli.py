@@ -180,7 +180,10 @@ def test_a_bug_is_called_one_and_shows_its_traceback_only_on_request(
     ("error", "said"),
     [
         (KeyboardInterrupt(), "interrupted"),
-        (MemoryError(), "internal error: MemoryError"),
+        (
+            MemoryError(),
+            "error: there is not enough memory for this\n  hint: give it more memory, or less to read at a time",
+        ),
         (RecursionError("too deep"), "internal error: RecursionError"),
         (
             PermissionError(13, "Permission denied", "/x/y"),

@@ -25,6 +25,7 @@ from gitplacer.formats.fit import FIT_FORMATS, FitView
 from gitplacer.formats.options import Options
 from gitplacer.scheduler import Answer, judge, read_cluster, read_pod
 from gitplacer.scheduler.board import Board
+from gitplacer.scheduler.dump import WANTED
 from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.scheduler.orders import named_orders, trials
 from gitplacer.scheduler.packing import find, replay, search
@@ -626,6 +627,28 @@ def test_a_dump_that_is_none_is_told(
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith(f"error: {path} {words}")
     assert ran.err.endswith("\n  hint: give what `kubectl get nodes,pods,namespaces -A -o json` prints\n")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["--from"], f"ask for nothing that is not looked at: kubectl get {WANTED} -A -o json"),
+        (["--cases"], "split it"),
+    ],
+)
+def test_what_is_too_large_is_not_read_to_its_end(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool,
+    options: list[str], hint: str,
+) -> None:  # fmt: skip
+    """Three megabytes that are packed well may be three gigabytes."""
+    monkeypatch.setattr("gitplacer.cli.fit.MOST_BYTES", 1000)
+    path, manifest = tmp_path / "large.json", tmp_path / "pod.yaml"
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **pod("p")}))
+    path.write_bytes(gzip.compress(b" " * 1001) if packed else b" " * 1001)
+    ran = run(capfd, "fit", *([manifest] if options == ["--from"] else []), *options, path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"error: {path} holds more than 1,000 bytes\n  hint: {hint}\n"
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def lines(error: BaseException) -> list[str]:
             return _message(error.format_message().rstrip("."), f"`{command} --help` shows what can be given")
         case click.ClickException():
             return _message(error.format_message())
+        case MemoryError():
+            return _message("there is not enough memory for this", "give it more memory, or less to read at a time")
         case OSError():
             where = f"{error.filename}: " if isinstance(error.filename, str) else ""
             return _message(f"{where}{error.strerror or error}", _remedy(error))

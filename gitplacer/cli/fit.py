@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitplacer.cli.completing import files
 from gitplacer.cli.options import choice
+from gitplacer.cli.streams import naming
 from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_PODS = 5000
 """A larger gang is refused: its answer would be worth little and take long."""
+MOST_BYTES = 1 << 30
+"""Of a dump, or of cases, when they are unpacked. 150,000 pods and 5,000 nodes of 6 KB each, the most that Kubernetes is made for, are less."""
 _DUMP = "give what `kubectl get nodes,pods,namespaces -A -o json` prints"
 
 
@@ -145,11 +150,13 @@ def _never_to_run(
 
 def _cluster(dump: str) -> Dump:
     """The cluster of a dump. A dump without nodes is none."""
-    from gitplacer.scheduler.dump import read_dump
+    from gitplacer.scheduler.dump import WANTED, read_dump
     from gitplacer.settings import UsageError
 
     try:
-        value = list(_documents(_bytes(dump)))
+        value = list(
+            _documents(_bytes(dump, f"ask for nothing that is not looked at: kubectl get {WANTED} -A -o json"))
+        )
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{dump} is not JSON: {error}", _DUMP) from None
     found = read_dump(value[0] if len(value) == 1 else value)
@@ -171,20 +178,26 @@ def _documents(data: bytes) -> Iterator[Any]:
             return
 
 
-def _bytes(name: str) -> bytes:
-    """A file or stdin, unpacked where it is packed with gzip."""
+def _bytes(name: str, instead: str) -> bytes:
+    """A file or stdin, unpacked where it is packed with gzip. Raises UsageError for more than may be, with what to do `instead`."""
     import gzip
+    import io
     import sys
     import zlib
-    from pathlib import Path
 
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise click.ClickException(f"{name} is packed with gzip and broken") from None
+    with naming("stdin" if name == "-" else name), contextlib.ExitStack() as open_files:
+        source = sys.stdin.buffer if name == "-" else open_files.enter_context(Path(name).open("rb"))
+        data = source.read(MOST_BYTES + 1)
+        if data.startswith(b"\x1f\x8b"):
+            try:
+                data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES + 1)
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                raise click.ClickException(f"{name} is packed with gzip and broken") from None
+    if len(data) > MOST_BYTES:
+        from gitplacer.settings import UsageError
+
+        raise UsageError(f"{name} holds more than {MOST_BYTES:,} bytes", instead)
+    return data
 
 
 def _judge_cases(name: str, output: str, coded: bool) -> int:
@@ -194,7 +207,7 @@ def _judge_cases(name: str, output: str, coded: bool) -> int:
     from gitplacer.scheduler import Fit
 
     worst, failed = Fit.FITS, False
-    for line, identity, answer in _cases(_bytes(name)):
+    for line, identity, answer in _cases(_bytes(name, "split it")):
         if answer is None:
             failed = True
             report(click.ClickException(f"{name}:{line}: {identity}"))
