@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitplacer.cli.progress import note, note_work_tree, progress
+from gitplacer.git.ourbranches import INPUTS
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.verdicts import Verdicts
@@ -32,14 +33,21 @@ def opened(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Progress]]:
     note_work_tree(chosen)
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
         yield looked, say
-    note_nothing_placed(chosen, looked.source.spec, looked.inputs.deployment_commit)
+        lost = looked.has_lost_its_branch
+    note_nothing_placed(chosen, looked.source.spec, looked.inputs.deployment_commit, lost=lost)
 
 
-def note_nothing_placed(chosen: Settings, spec: FleetSpec, deployed: str | None) -> None:
-    """Say on stderr why nothing is placed, where that may not be meant."""
+def note_nothing_placed(chosen: Settings, spec: FleetSpec, deployed: str | None, *, lost: bool) -> None:
+    """Say on stderr why nothing is placed, where that may not be meant; `lost`: passes were published, and their branch is gone."""
     address = deployment_address(chosen, spec, trusted=chosen.trust_base is not None)
     if address is None:
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
         note(f"no --deployment given, so nothing is placed yet{named}")
+    elif deployed is None and lost:
+        note(
+            f"{address.redacted} has no branch {spec.deployment.written}, so nothing counts as placed; but it has {INPUTS}, where passes were "
+            "published: if they were this fleet's, the branch was removed or renamed, or spec.deployment.branch is wrong, and "
+            "`gitplacer reconcile` says what to do"
+        )
     elif deployed is None:
         note(f"{address.redacted} has no branch {spec.deployment.written} yet, so nothing is placed yet")

@@ -44,7 +44,7 @@ def command(target: str, redact: bool, **where: Any) -> None:
     note_work_tree(chosen)
     with progress() as say:
         found = drawn(chosen, work_tree=True, redact=redact, progress=say)
-    note_nothing_placed(chosen, found.spec, found.view.deployment_commit)
+    note_nothing_placed(chosen, found.spec, found.view.deployment_commit, lost=found.has_lost_its_branch)
     if file is None:
         click.echo(found.html, nl=False)
         return

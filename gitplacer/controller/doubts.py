@@ -34,9 +34,8 @@ from gitplacer.git.mirror import refs_of
 from gitplacer.git.ourbranches import INPUTS, NEXT, PROPOSALS, SQUASHED
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
-from gitplacer.git.reading import NoSuchRevision, Repository
-from gitplacer.passes.opening import Work
-from gitplacer.passes.reconcile import CAPACITY_USED
+from gitplacer.git.reading import Repository
+from gitplacer.passes.opening import Work, was_used_by
 from gitplacer.plaintext import few, rfc3339
 from gitplacer.settings import Settings
 from gitplacer.trailers import instant, value_of
@@ -49,7 +48,6 @@ SKEW = timedelta(minutes=2)
 
 _SHOWN = 12
 _ID = re.compile(r"[0-9a-f]{40}")
-_USED = re.compile(rf"{CAPACITY_USED}([0-9a-f]{{{_SHOWN}}})$")
 
 
 class Doubt(GitError):
@@ -107,7 +105,8 @@ def doubts(work: Work, seen: Seen | None) -> Iterator[Doubt]:
     assert commit is not None
     where = f"branch {deployment.branch} of {deployment.address.redacted}"
     if deployment.tip is None:
-        kept = deployment.inputs_tip if _was_here(work) else None
+        source = work.source.repository
+        kept = deployment.inputs_tip if source is not None and was_used_by(deployment, source) else None
         if seen is not None or kept is not None:
             lost = seen.tip if seen is not None else str(kept)
             tip = seen.tip[:_SHOWN] if seen is not None else "its last commit"
@@ -155,17 +154,6 @@ def _other_branches(deployment: Deployment) -> list[str]:
 
 def _given_up(commit: str) -> str:
     return f"run `gitplacer reconcile --give-up {commit[:_SHOWN]}` once"
-
-
-def _was_here(work: Work) -> bool:
-    """Whether the capacity that is kept beside the deployment branch was used by a pass on this source."""
-    deployment, source = work.deployment, work.source.repository
-    if deployment.inputs_tip is None or deployment.proposed_pass is not None or source is None:
-        return False
-    used = _USED.match(deployment.repository.commit(deployment.inputs_tip).subject)
-    with contextlib.suppress(NoSuchRevision):
-        return used is not None and bool(source.resolve(used[1]))
-    return False
 
 
 def _is_behind(repository: Repository, old: str, new: str) -> bool:

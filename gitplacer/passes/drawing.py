@@ -20,11 +20,12 @@ from gitplacer.settings import Settings
 
 
 class Drawn(Struct, frozen=True):
-    """The page, the plan that it shows, and what the source's Fleet says."""
+    """The page, the plan that it shows, what the source's Fleet says, and whether the deployment branch is gone (see `Looked`)."""
 
     html: str
     view: PlanView
     spec: FleetSpec
+    has_lost_its_branch: bool
 
 
 def drawn(settings: Settings, *, work_tree: bool, redact: bool, progress: Progress) -> Drawn:
@@ -34,4 +35,4 @@ def drawn(settings: Settings, *, work_tree: bool, redact: bool, progress: Progre
         progress("drawing the fleet")
         facts = gathered(view, history(looked.deployment))
         html = page(document(redacted(facts) if redact else facts), packaged(REPORT))
-        return Drawn(redactor.redact(html), view, looked.source.spec)
+        return Drawn(redactor.redact(html), view, looked.source.spec, looked.has_lost_its_branch)

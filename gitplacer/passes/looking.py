@@ -22,7 +22,15 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.baselines import BasePlan
 from gitplacer.passes.counting import Counting
-from gitplacer.passes.opening import Deployments, Opened, Progress, deployment_address, inputs_of, opened_source
+from gitplacer.passes.opening import (
+    Deployments,
+    Opened,
+    Progress,
+    deployment_address,
+    inputs_of,
+    opened_source,
+    was_used_by,
+)
 from gitplacer.passes.seats import ledgers_beside
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.plan import Plan
@@ -45,6 +53,16 @@ class Looked(Struct, frozen=True):
     memo: ParseCache
     deployment: Deployment | None = None
     ledgers: LedgerCache = field(default_factory=LedgerCache)
+
+    @property
+    def has_lost_its_branch(self) -> bool:
+        """
+        Whether the deployment repo has no such branch, and has what passes keep beside theirs: those on this source, where its history is at hand.
+        """
+        deployment, source = self.deployment, self.source.repository
+        if deployment is None or deployment.tip is not None or deployment.inputs_tip is None:
+            return False
+        return source is None or was_used_by(deployment, source)
 
 
 @contextlib.contextmanager

@@ -39,7 +39,10 @@ from gitplacer.trailers import value_of
 from gitplacer.tree import Tree
 from gitplacer.treeids import tree_id
 
+CAPACITY_USED = "Capacity used by "
+"""What the subject of a commit of capacity begins with; the commit of the source follows, cut to twelve characters."""
 _ID = re.compile(r"[0-9a-f]{40}")
+_USED = re.compile(rf"{CAPACITY_USED}([0-9a-f]{{12}})$")
 
 
 class Progress(Protocol):
@@ -386,3 +389,13 @@ def inputs_of(settings: Settings, source: Opened, deployment: Deployment | None)
         trusted=source.trusted,
         uncounted=source.uncounted,
     )
+
+
+def was_used_by(deployment: Deployment, source: Repository) -> bool:
+    """Whether the capacity that is kept beside the deployment branch was used by a pass on a source."""
+    if deployment.inputs_tip is None or deployment.proposed_pass is not None:
+        return False
+    used = _USED.match(deployment.repository.commit(deployment.inputs_tip).subject)
+    with contextlib.suppress(NoSuchRevision):
+        return used is not None and bool(source.resolve(used[1]))
+    return False

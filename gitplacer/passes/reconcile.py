@@ -26,7 +26,7 @@ from gitplacer.madefrom import hydrator_note
 from gitplacer.model.horizon import Horizon
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.basekeys import place_of
-from gitplacer.passes.opening import Opened, Progress, Work, at_work
+from gitplacer.passes.opening import CAPACITY_USED, Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
 from gitplacer.passes.touching import Touch, can_be_at_rest, remember_rest, rest_of, touched
 from gitplacer.runners.crew import parsed_together, written_together
@@ -40,10 +40,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 """How often a lost race is run again before we give up and leave it to the next pass."""
-
-
-CAPACITY_USED = "Capacity used by "
-"""What the subject of a commit of capacity begins with; the commit of the source follows, cut to twelve characters."""
 
 
 class Landing(enum.StrEnum):
