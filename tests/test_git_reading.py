@@ -536,6 +536,20 @@ def test_a_work_tree_is_read_as_it_lies(work: Path, tmp_path: Path) -> None:
     assert list(read_work_tree(work / "built")) == ["x.yaml"]  # named, so meant
 
 
+def test_a_file_where_a_folder_was_and_a_folder_where_a_file_was_lie_as_they_do(work: Path) -> None:
+    """Git lists what it tracked there besides, and neither is a submodule or something that cannot be read."""
+    shutil.rmtree(work / "nested")
+    (work / "nested").write_bytes(b"now a file\n")
+    (work / "plain.yaml").unlink()
+    (work / "plain.yaml" / "deep").mkdir(parents=True)
+    (work / "plain.yaml" / "deep" / "x.yaml").write_bytes(b"now below\n")
+    tree = read_work_tree(work)
+    there = {path for path in tree if path.startswith(("nested", "plain.yaml"))}
+    assert there == {"nested", "plain.yaml/deep/x.yaml"}
+    assert tree.read_all(there) == {"nested": b"now a file\n", "plain.yaml/deep/x.yaml": b"now below\n"}
+    assert tree.entries["sub"].mode == SUBMODULE
+
+
 def test_an_unchanged_work_tree_is_its_commit(work: Path, tmp_path: Path) -> None:
     with opened(work, tmp_path) as repository:
         committed = repository.tree(repository.resolve())

@@ -12,10 +12,11 @@ be looked into is an error, as a file is: what lies there must not be taken for 
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -33,6 +34,9 @@ _NOT_OPENED = re.compile(
 )
 """What git says and goes on. It names the folder from the top of the work tree, and where that is long, nothing else."""
 
+_GONE = (FileNotFoundError, NotADirectoryError)
+"""There is no such file, or a file where it had a folder: git still lists what it tracks there."""
+
 
 def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
     """
@@ -48,13 +52,16 @@ def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
     places: dict[str, bytes] = {}
     links = _Links(root)
     stamps = Stamps(cache_dir, address.path) if cache_dir is not None else None
-    for raw in sorted(set(_listed(address) or _walked(root))):
+    listed = sorted(set(_listed(address) or _walked(root)))
+    for raw in listed:
         path = raw.decode("utf-8", "backslashreplace")
         if FORGED.search(b"/" + raw + b"/"):
             raise forged(address.redacted, path, "rename it, or take it out of the work tree")
         if links.lead_to(raw):
             continue
         entry = _entry(root, raw, stamps)
+        if entry and entry.mode == SUBMODULE and _is_folder(raw, listed):
+            continue  # where git tracks a file
         if entry:
             if len(entries) == MAX_FILES:
                 raise too_many_files(address.redacted)
@@ -116,6 +123,13 @@ class _Files(Struct, frozen=True):
         return found
 
 
+def _is_folder(path: bytes, listed: Sequence[bytes]) -> bool:
+    """Whether something below a path is among those that are listed, sorted: of a submodule nothing is."""
+    below = path + b"/"
+    place = bisect.bisect_left(listed, below)
+    return place < len(listed) and listed[place].startswith(below)
+
+
 class _Links:
     """Which paths lie behind a symlink. Git lists what it tracked there before the directory became a link."""
 
@@ -166,7 +180,7 @@ def _entry(root: bytes, path: bytes, stamps: Stamps | None) -> Entry | None:
         if stat.S_ISLNK(found.st_mode):
             target = os.readlink(place)
             return Entry(SYMLINK, blob_id(target), len(target))
-    except FileNotFoundError:
+    except _GONE:
         return None
     except OSError as error:
         raise _unreadable(place, error.strerror) from None
@@ -200,7 +214,7 @@ def _bytes(place: bytes, expected: int = MAX_BLOB) -> bytes | None:
                 return None
             data = file.read(expected + 1)  # as much memory is taken before anything is read
             return data if len(data) <= expected else data + file.read(MAX_BLOB + 1 - len(data))
-    except FileNotFoundError:
+    except _GONE:
         return None
     except OSError as error:
         raise _unreadable(place, error.strerror) from None
