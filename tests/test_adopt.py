@@ -567,6 +567,31 @@ def test_a_symlink_is_left_and_not_followed(capfd: Capture, tmp_path: Path) -> N
     assert "clusters/a/folder:1:1: is a symbolic link, which is not followed" in ran.out
 
 
+@pytest.mark.parametrize(
+    ("pattern", "link", "is_told"),
+    [
+        ([], "clusters/c", True),
+        (["--clusters", "clusters/{cluster}/{namespace}/**"], "clusters/c", True),
+        (["--clusters", "clusters/{cluster}/{namespace}/**"], "clusters/a/more", True),
+        (["--clusters", "clusters/{cluster}/{namespace}/**"], "docs", False),
+    ],
+)
+def test_a_link_in_the_place_of_a_cluster_or_a_folder_of_one_is_told(
+    capfd: Capture, tmp_path: Path, pattern: list[str], link: str, is_told: bool
+) -> None:
+    """An engine looks behind it, and the cluster would not be in the fleet."""
+    write(
+        tmp_path / "old",
+        {f"clusters/{name}/web/{path.rpartition('/')[2]}": text for name in "ab" for path, text in GOOD.items()},
+    )
+    (tmp_path / "old" / link).symlink_to("elsewhere")
+    git(tmp_path / "old", "init", "-q")
+    commit(tmp_path / "old", "By hand")
+    ran = run(capfd, "adopt", tmp_path / "old", "-o", tmp_path / "fleet", *pattern)
+    assert (f"{link}:1:1: is a symbolic link, which is not followed" in ran.out) is is_told, ran
+    assert ran.code == (1 if is_told else 0)
+
+
 def test_a_file_whose_ending_is_in_capitals_is_left_as_engines_leave_it(capfd: Capture, tmp_path: Path) -> None:
     write(tmp_path / "old", {**GOOD, "clusters/a/OLD.YAML": "{}"})
     ran = run(capfd, "adopt", tmp_path / "old", "-o", tmp_path / "fleet")

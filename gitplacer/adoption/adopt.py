@@ -175,12 +175,19 @@ def _unread_owners(tree: Tree, reading: Reading, folders: Folders) -> set[Remark
 
 
 def _links(folders: Folders, tree: Tree) -> set[Remark]:
-    """What is no file among those of clusters that have no name of a manifest: an engine may look behind them."""
+    """
+    What is no file among those of clusters that have no name of a manifest, and in the place of a folder of theirs: an engine may look behind them.
+    """
     return {
         Remark(Location(path), *instead_of_a_file(entry))
         for path, entry in tree.entries.items()
-        if not entry.is_text and not is_read(path) and matches(folders.pattern, path)
+        if not entry.is_text and not is_read(path) and _holds_some(folders.pattern, path)
     }
+
+
+def _holds_some(pattern: str, path: str) -> bool:
+    """Whether a pattern matches a path, or what could be below it."""
+    return any(matches(pattern, f"{path}{'/x' * depth}") for depth in range(pattern.count("/") + 1))
 
 
 def _in_capitals(folders: Folders, tree: Tree) -> set[Remark]:
