@@ -155,9 +155,13 @@ def test_a_body_that_trickles_is_cut_off(access: Access, server: ApiServer, monk
         names(access)
 
 
-@pytest.fixture
-def trickling() -> Iterator[str]:
-    """A server that begins an answer, and sends one header after another for as long as somebody listens."""
+@pytest.fixture(
+    params=[("http", b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"), ("https", b"\x16\x03\x03\x3f\xff", b"\0")],
+    ids=["headers", "TLS"],
+)
+def trickling(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server that begins an answer, or its handshake, and sends one header, or byte, after another for as long as somebody listens."""
+    scheme, first, drop = request.param
     listening, ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
 
     def answer() -> None:
@@ -165,20 +169,20 @@ def trickling() -> Iterator[str]:
             while not ended.is_set():
                 connection, _ = listening.accept()
                 with connection, contextlib.suppress(OSError):
-                    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+                    connection.sendall(first)
                     while not ended.wait(0.02):
-                        connection.sendall(b"x: y\r\n")
+                        connection.sendall(drop)
 
     serves = threading.Thread(target=answer, daemon=True)
     serves.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    yield f"{scheme}://127.0.0.1:{listening.getsockname()[1]}"
     ended.set()
     listening.shutdown(socket.SHUT_RDWR)
     listening.close()
     serves.join(10)
 
 
-def test_headers_that_trickle_are_cut_off(
+def test_what_trickles_before_an_answer_is_cut_off(
     trickling: str, plugin: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each comes soon enough, and there is no end of them."""

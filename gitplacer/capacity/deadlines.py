@@ -1,7 +1,7 @@
 """
 Connections to an API server that are cut where the answer does not begin in time.
 
-A timeout counts from one piece of an answer to the next, so a server that sends a byte of its headers now and then is never too slow for it.
+A timeout counts from one piece to the next, so a server that sends a byte of its handshake or of its headers now and then is never too slow for it.
 What comes after the headers is read by `access`, which looks at its clock.
 """
 
@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool, PoolManager
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from gitplacer.capacity import access
@@ -27,16 +27,46 @@ def with_deadline(pool: PoolManager) -> PoolManager:
     return pool
 
 
-class _Connection(HTTPConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # as urllib3's own
+class _Watched:
+    """
+    A connection that is cut in its handshake of TLS or before its answer begins. What is cut is held apart: the socket that the handshake goes over is
+    had only after it.
+    """
+
+    host: str
+    port: int
+    wire: socket.socket | None = None
+
+    def connect(self) -> None:
         with _ended(self):
-            return super().getresponse()
+            super().connect()  # type: ignore[misc]
+
+    def _new_conn(self) -> socket.socket:
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        self._let_go()
+        self.wire = sock.dup()
+        return sock
+
+    def getresponse(self) -> Any:
+        with _ended(self):
+            return super().getresponse()  # type: ignore[misc]
+
+    def close(self) -> None:
+        self._let_go()
+        super().close()  # type: ignore[misc]
+
+    def _let_go(self) -> None:
+        wire, self.wire = self.wire, None
+        if wire is not None:
+            wire.close()
 
 
-class _SecureConnection(HTTPSConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # as urllib3's own
-        with _ended(self):
-            return super().getresponse()
+class _Connection(_Watched, HTTPConnection):
+    pass
+
+
+class _SecureConnection(_Watched, HTTPSConnection):
+    pass
 
 
 class _Pool(HTTPConnectionPool):
@@ -48,14 +78,16 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 @contextlib.contextmanager
-def _ended(connection: Any) -> Iterator[None]:
+def _ended(connection: _Watched) -> Iterator[None]:
     """Cut a connection when the time is up, and say so. Raises ClusterError."""
-    sock, is_cut = connection.sock, threading.Event()
+    is_cut = threading.Event()
 
     def cut() -> None:
         is_cut.set()
-        with contextlib.suppress(OSError):  # it is closed already
-            socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        wire = connection.wire
+        if wire is not None:
+            with contextlib.suppress(OSError):  # it is closed already
+                wire.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(access.WITHIN, cut)
     timer.daemon = True
