@@ -57,6 +57,11 @@ class Rejected(Exception):
         self.problems = tuple(sorted(problems))
         super().__init__("; ".join(f"{p.location}: {p.message}" for p in self.problems))
 
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """What it cannot be used for, of which there is at least one: warnings are carried along, and stop nothing."""
+        return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR) or self.problems
+
     def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Problem, ...]]]:
         return Rejected, (self.problems,)  # so that it is the same when it comes from another process
 

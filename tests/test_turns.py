@@ -17,7 +17,7 @@ from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, backed_of
 from gitplacer.controller.wakes import SystemClock, Wakes
 from gitplacer.git.program import GitError
 from gitplacer.problemcodes import FAILURES
-from gitplacer.problems import Location, Problem, Rejected
+from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.settings import UsageError
 from tests.clocks import StoryClock
 
@@ -100,6 +100,7 @@ def test_every_fault_can_happen() -> None:
 
 
 PLACE = Problem(Location("fleet.yaml", 3, 1), "InvalidValue", "is not so", "write it so")
+ASIDE = Problem(Location("capacity/a.yaml", 4, 9), "UnknownCluster", "is nobody's", "add it", Severity.WARNING)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,14 @@ PLACE = Problem(Location("fleet.yaml", 3, 1), "InvalidValue", "is not so", "writ
     [
         (Rejected([PLACE]), Fault.REJECTED_SOURCE, "fleet.yaml:3:1: is not so", "write it so"),
         (Rejected([PLACE, PLACE]), Fault.REJECTED_SOURCE, "fleet.yaml:3:1: is not so (and 1 more)", "write it so"),
+        # a warning comes first, and is not what stopped it
+        (Rejected([ASIDE, PLACE, ASIDE]), Fault.REJECTED_SOURCE, "fleet.yaml:3:1: is not so", "write it so"),
+        (
+            Rejected([ASIDE, PLACE, PLACE]),
+            Fault.REJECTED_SOURCE,
+            "fleet.yaml:3:1: is not so (and 1 more)",
+            "write it so",
+        ),
         (UsageError("no repo", "give one"), Fault.MISCONFIGURED, "no repo", "give one"),
         (GitError("https://u:secret@h/x is away", "Unreachable"), Fault.UNREACHABLE, "https://***@h/x is away", ""),
         (

@@ -103,7 +103,7 @@ class Recomputation:
         try:
             return Recomputed(base, hydrate(inputs, memo=memo, with_candidates=False))
         except Rejected as refused:
-            first = refused.problems[0]
+            first = refused.errors[0]
             said = f"{first.location}: {first.message}"
             hint = "" if self.past.folder else _ROOTED
             return Discrepancy(mismatch=Mismatch.REFUSED, where=named.source, found=said, hint=hint)

@@ -85,8 +85,8 @@ def found(error: Exception) -> Found:
 def _found(error: Exception) -> Found:
     match error:
         case Rejected():
-            first = error.problems[0]
-            more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+            first, *others = error.errors
+            more = f" (and {len(others)} more)" if others else ""
             return Found(
                 Fault.REJECTED_SOURCE,
                 f"{first.location}: {first.message}{more}",
