@@ -22,6 +22,7 @@ from gitplacer.git import objects as objects_module
 from gitplacer.git import reading
 from gitplacer.git.address import Address
 from gitplacer.git.listings import Listings
+from gitplacer.git.mirror import refs_of
 from gitplacer.git.objects import BlobTooLarge, MissingObject
 from gitplacer.git.program import Git, GitError, one_line
 from gitplacer.git.reading import FORGED, Commit, NoSuchRevision, Repository, refuse_forged
@@ -507,6 +508,17 @@ def test_what_a_newer_git_made_is_told_with_its_name(work: Path, tmp_path: Path)
     ):
         repository.resolve("main")
     assert "a newer git" in refused.value.hint
+
+
+@pytest.mark.parametrize(("file", "said"), [("packed-refs", "unexpected line in"), ("HEAD", "not a git repository")])
+def test_a_repository_whose_own_files_are_damaged_has_a_hint(work: Path, tmp_path: Path, file: str, said: str) -> None:
+    git("pack-refs", "--all", cwd=work)
+    with (work / ".git" / file).open("a" if file == "packed-refs" else "w") as written:
+        written.write("garbage\n")
+    bare = (work / ".git").rename(tmp_path / "damaged.git")
+    with pytest.raises(GitError, match=said) as refused:
+        refs_of(Address.parse(str(bare), base_dir=tmp_path), "refs/heads/main")
+    assert "it is damaged" in refused.value.hint
 
 
 # ── work trees ──

@@ -101,7 +101,17 @@ class GitError(Exception):
         return self.message
 
 
-_NEWER = re.compile(r"unknown repository extensions? found|[Ee]xpected git repo version|unknown ref storage format")
+_HINTS = (
+    (
+        re.compile(r"unknown repository extensions? found|[Ee]xpected git repo version|unknown ref storage format"),
+        "a newer git made it: install that one here",
+    ),
+    (
+        re.compile(r"unexpected line in .*packed-refs|fatal: not a git repository: '"),
+        "it is damaged: look at its HEAD, its config and packed-refs, which git made and nobody should edit; or clone it anew",
+    ),
+)
+"""What to do about what git says of a repository that is there, and that it cannot work with."""
 
 
 class CommandFailed(GitError):
@@ -110,7 +120,7 @@ class CommandFailed(GitError):
     def __init__(self, command: str, stdout: bytes, stderr: bytes) -> None:
         self.stdout = stdout.decode("utf-8", "replace")
         self.stderr = stderr.decode("utf-8", "replace")
-        hint = "a newer git made it: install that one here" if _NEWER.search(self.stderr) else ""
+        hint = next((hint for said, hint in _HINTS if said.search(self.stderr)), "")
         super().__init__(f"git {command} failed: {cause(self.stderr)}", hint=hint)
 
 
