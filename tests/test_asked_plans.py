@@ -47,8 +47,9 @@ from gitplacer.runners.processes import usable_cores
 from gitplacer.source.files import InMemory, Memo
 from gitplacer.tree import Changes, Tree
 from gitplacer.treeids import tree_id
+from gitplacer.whatif.asking import Asking
 from gitplacer.whatif.ground import Ground, suppose
-from gitplacer.whatif.suppositions import CordonCluster, LoseCluster, Together
+from gitplacer.whatif.suppositions import CordonCluster, DrainCluster, LoseCluster, RaiseReplicas, Supposition, Together
 from tests import planviews
 from tests.commands import NOW, make_repo, run
 from tests.histories import LookedAt
@@ -316,6 +317,33 @@ def test_a_supposition_asks_nothing_about_who_waits_anyway(monkeypatch: pytest.M
     [fate] = suppose(ground, Together((LoseCluster("a"), CordonCluster("b"))), with_candidates=OF_MANY)[0].fates
     assert (fate.group, fate.refused[0][0]) == ("web/shop", "b")
     assert {group for group, _ in asked.verdicts} == {"web/shop"}
+
+
+@pytest.mark.parametrize(
+    ("supposed", "hit"),
+    [
+        (LoseCluster("a"), {"web/one"}),
+        (DrainCluster("a"), {"web/one"}),
+        (CordonCluster("a"), set()),
+        (RaiseReplicas(group="web/other", times=9), {"web/other"}),
+    ],
+)
+def test_a_supposition_asks_nothing_about_who_stays_untouched(
+    supposed: Supposition, hit: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story.of(
+        cluster("a"), cluster("b"), cluster("c"), *(policy(name, f"select: {{names: [{name}]}}\nclusters: {{names: {names}}}")
+        for name, names in (("one", "[a]"), ("other", "[b, c]"), ("third", "[c]"))),
+        rayservice("web", "one"), rayservice("web", "other"), rayservice("web", "third"),
+        capacity=snapshot("a", "n1 16 64Gi 2") | snapshot("b", "n1 16 64Gi 2") | snapshot("c", "n1 16 64Gi 2"),
+    )  # fmt: skip
+    story.run()
+    ground = Ground.of(story.inputs(), story.memory)
+    every = suppose(ground, supposed, with_candidates=OF_MANY)[0]
+    assert {fate.group for fate in every.fates if fate.refused} == hit
+    asked = Asked(monkeypatch)
+    assert Asking(ground)(supposed) == every
+    assert {group for group, _ in asked.verdicts} == hit
 
 
 def test_what_there_is_to_buy_is_told_without_a_verdict_on_any_cluster(

@@ -30,6 +30,7 @@ class Verdicts(Struct, frozen=True):
     new: bool = False
     outgrown: bool = False
     unspread: bool = False
+    resting: bool = True
     most: int = sys.maxsize
 
     def __bool__(self) -> bool:
@@ -53,6 +54,8 @@ MOST_READ = 10_000
 EVERY = Verdicts(every=True)
 OF_MANY = Verdicts(every=True, most=10 * MOST_READ)
 """As far as a program waits for it, which may ask for every one."""
+OF_MANY_MOVED = replace(OF_MANY, resting=False)
+"""The same where nobody is told of those that stay."""
 OF_ALL_WAITING = Verdicts(waiting=True)
 OF_WAITING = replace(OF_ALL_WAITING, most=MOST_READ)
 OUTGROWN = Verdicts(outgrown=True)

@@ -124,11 +124,15 @@ class Evaluation:
         asked.add(group_id)
         return True
 
-    def kept_candidates(self, group: Group, here: Sequence[str]) -> tuple[Candidate, ...]:
-        """Those of a group that stays where it is."""
-        if group.policy is None:
+    def kept_candidates(self, group: Group, here: Sequence[str], *, rests: bool = False) -> tuple[Candidate, ...]:
+        """Those of a group that stays where it is, and `rests` there if there is nothing to be said of it."""
+        if group.policy is None or (rests and not self._kept.resting and all(map(self._is_in_service, here))):
             return ()
         return self.candidates(group, group.policy, here, {}, waits=False)
+
+    def _is_in_service(self, name: str) -> bool:
+        cluster = self._pass.clusters.get(name)
+        return cluster is not None and cluster.spec.state in ("Active", "Cordoned")
 
     def lacks(self, group: Group, policy: PlacementPolicy, name: str) -> Finding | None:
         """

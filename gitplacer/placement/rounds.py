@@ -272,11 +272,11 @@ class Round:
         spread = self._spanning.stay(group, group.policy, here)
         if spread is not None:
             return self._spread_over(group, here, spread)
-        candidates = self._choice.evaluation.kept_candidates(group, here)
         finding = self._unfit.finding(group, here)
         if finding is None:
             outgrown = self._outgrown(group.id, here) if self._with_candidates else None
             finding = outgrown or Finding(code=Reason.KEPT)
+        candidates = self._choice.evaluation.kept_candidates(group, here, rests=finding.code is Reason.KEPT)
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.KEEP, before=here, after=here, finding=finding,
             candidates=candidates, proposed=self._pass.proposing.get(group.id, ()),

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from gitplacer.model.fates import Supposed
-from gitplacer.model.verdicts import OF_MANY
+from gitplacer.model.verdicts import OF_MANY_MOVED
 from gitplacer.whatif.ground import Ground, suppose
 from gitplacer.whatif.losses import Loss, Losses
 from gitplacer.whatif.suppositions import Supposition
@@ -26,7 +26,7 @@ class Asking(Struct, frozen=True, dict=True):
         """What a question comes to. Raises Unsupposable, and Rejected where the fleet could not be planned then."""
         if isinstance(question, tuple):
             return self._losses(question)
-        return suppose(self.ground, question, with_candidates=OF_MANY)[0]
+        return suppose(self.ground, question, with_candidates=OF_MANY_MOVED)[0]
 
     def to_send(self) -> Asking:
         """The same for other processes."""
