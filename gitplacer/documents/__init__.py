@@ -7,11 +7,11 @@ stands; a Cursor reads it without raising; `splice` edits it without touching an
 
 from gitplacer.documents.cursor import Cursor, dotted
 from gitplacer.documents.document import Document
-from gitplacer.documents.edit import splice
 from gitplacer.documents.findings import LISTED, Findings
 from gitplacer.documents.overwritten import last_ones
 from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
 from gitplacer.documents.patch import Edit, EditError, applied, pointer, value_at
+from gitplacer.documents.splicing import splice
 from gitplacer.documents.write import dump
 
 __all__ = [

@@ -13,40 +13,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from gitplacer.documents import write
 from gitplacer.documents.compose import Node, Pair
-from gitplacer.documents.parse import BOM, MAX_BYTES, Path, as_json, load
-from gitplacer.documents.patch import APPEND, Edit, EditError, applied, pointer
+from gitplacer.documents.parse import BOM, Path, as_json, load
+from gitplacer.documents.patch import APPEND, Edit, EditError, applied, pointer, value_at
 
-_MOST_READ = MAX_BYTES
-"""Characters that are read again for all edits of one document, each of which reads it whole: as many as the largest file has."""
-
+_NOTHING = object()
 _REST = re.compile(r"(,?)([ \t]*(?:#.*)?)")  # what may follow an entry in brackets on its line
-
-
-def splice(text: bytes, edits: Sequence[Edit]) -> bytes:
-    """The text of one document with the edits made, one after another. Raises EditError."""
-    sheet = read(text.decode(errors="replace"))
-    if sheet is None or sheet.whole.encode() != text:
-        raise EditError("the document cannot be read", ())
-    characters = 0
-    for number, edit in enumerate(edits, 1):
-        characters += len(sheet.text)
-        if characters > most_read(len(sheet.text)):
-            raise EditError(f"a document of {len(text):,} bytes is too long for {len(edits):,} edits", edit.path)
-        bom, last = sheet.bom, number == len(edits)
-        sheet = edited(sheet, edit, lambda after: read(bom + after, marks=not last))  # noqa: B023 - called before the next
-    return sheet.whole.encode()
-
-
-def most_read(length: int) -> int:
-    """How many characters may be read for the edits of a document that has so many."""
-    return max(_MOST_READ, length)
 
 
 class Elsewhere(Exception):
@@ -143,22 +121,35 @@ def line_break(text: str) -> str:
 def edited(sheet: Sheet, edit: Edit, read_back: Callable[[str], Sheet | None]) -> Sheet:
     """The sheet after one edit, read back. Raises EditError, and Elsewhere of a section."""
     wanted = applied(sheet.value, edit)
-    law = _canonical(wanted)
-    if law == _canonical(sheet.value):
+    law = canonical(wanted)
+    if law == canonical(sheet.value):
         return sheet
     _refuse_shared(sheet, edit)
     for text in _ways(sheet, edit, wanted):
         after = read_back(text)
-        if after is not None and after.json >= sheet.json and _canonical(after.value) == law:
+        if after is not None and after.json >= sheet.json and canonical(after.value) == law:
             return after
-    nodes = _deepest(sheet.root, edit.path)
+    nodes = deepest(sheet.root, edit.path)
     anchored = _has_anchor(nodes[-1]) or any(node.anchor for node in nodes)
     why = "it is written once and used twice (an anchor)" if anchored else "the way it is written is not understood"
     raise EditError(f"{pointer(edit.path)} cannot be edited in place: {why}", edit.path)
 
 
-def _canonical(value: Any) -> str:
+def canonical(value: Any) -> str:
+    """The same for values that are the same, whatever the order of their keys."""
     return json.dumps(value, sort_keys=True)
+
+
+def first_way(sheet: Sheet, edit: Edit, wanted: Any) -> str | None:
+    """
+    The text with the smallest change that may be an edit which sets or adds a value, `wanted` being the value that comes of it; None if there is no way. Raises EditError, and Elsewhere
+    of a section.
+    """
+    now = value_at(sheet.value, edit.path, _NOTHING)
+    if now is not _NOTHING and canonical(now) == canonical(edit.value):
+        return sheet.text
+    _refuse_shared(sheet, edit)
+    return next(_ways(sheet, edit, wanted), None)
 
 
 def _refuse_shared(sheet: Sheet, edit: Edit) -> None:
@@ -184,7 +175,7 @@ def _child(node: Node, step: str | int) -> Node | None:
     return None
 
 
-def _deepest(root: Node, path: Path) -> list[Node]:
+def deepest(root: Node, path: Path) -> list[Node]:
     """The nodes along the path, as far as they exist."""
     nodes = [root]
     for step in path:
@@ -209,7 +200,7 @@ def _written(node: Node) -> list[Pair]:
 
 def _ways(sheet: Sheet, edit: Edit, wanted: Any) -> Iterator[str]:
     """Texts that may be the edited one, the smallest change first."""
-    nodes = _deepest(sheet.root, edit.path)
+    nodes = deepest(sheet.root, edit.path)
     depth = len(nodes) - 1
     if edit.op == "remove":
         yield from _removals(sheet, nodes, edit.path)

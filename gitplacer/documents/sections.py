@@ -3,7 +3,7 @@ Edits that read only the parts of a document that they change.
 
 An edit is proved by reading what it made. Most edits are of one line below `metadata`, and most of a manifest is `spec`. So a
 document is cut where the entries of its root begin, and an edit is made in its section alone: read with marks, edited, read
-back. `edit.splice` reads the whole instead; it is the law that this is held to, and the way wherever anything here is not sure.
+back, or several at once (`splicing.at_once`). `splicing.splice` reads the whole instead; it is the law that this is held to, and the way wherever anything here is not sure.
 
 Why that is the same. The root is a mapping in block style whose keys stand at column 0, and a section is the text from one key to
 the next. At such a key whoever reads YAML is where they are at the start of a text: nothing is open but the root mapping, for a
@@ -20,14 +20,15 @@ latter is told to each section; where the former matters (`edit.Elsewhere`) the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from gitplacer.documents import edit as whole
-from gitplacer.documents.edit import Elsewhere, Sheet, splice
+from gitplacer.documents.edit import Elsewhere, Sheet
 from gitplacer.documents.parse import BOM, ParsedDocument
 from gitplacer.documents.patch import Edit, EditError
+from gitplacer.documents.splicing import at_once, most_read, readings, splice
 
 _MARKER = re.compile(r"^(?:---|\.\.\.)", re.MULTILINE)
 
@@ -46,10 +47,15 @@ def _spliced(text: str, edits: Sequence[Edit], parsed: ParsedDocument) -> str:
     """The text with the edits made. Raises Elsewhere where the whole has to be read, and EditError."""
     keys = [str(edit.path[0]) for edit in edits]
     sections = _Sections(text, parsed)
+    done = {
+        key for key in dict.fromkeys(keys) if sections.edit_at_once(key, [e for e in edits if str(e.path[0]) == key])
+    }
     characters = 0
     for number, (key, edit) in enumerate(zip(keys, edits, strict=True), 1):
+        if key in done:
+            continue
         characters += sections.length
-        if characters > whole.most_read(sections.length):
+        if characters > most_read(sections.length):
             raise Elsewhere()
         sections.edit(key, edit, last=key not in keys[number:])
     return sections.text
@@ -80,22 +86,50 @@ class _Sections:
 
     def edit(self, key: str, edit: Edit, *, last: bool) -> None:
         """Make an edit in the section of a key; `last`: no other follows there."""
-        if key not in self._pieces or (edit.op == "remove" and len(edit.path) == 1):
+        if edit.op == "remove" and len(edit.path) == 1:
             raise Elsewhere()
-        sheet = self._sheets.get(key) or self._first(key)
-        sheet = replace(sheet, line_break=whole.line_break(self.text), section=True)
-        pairs = sheet.root.pairs
+        sheet = self._sheet(key)
+        self._keep(key, whole.edited(sheet, edit, self._reading(key, sheet, marks=not last)))
+
+    def edit_at_once(self, key: str, edits: Sequence[Edit]) -> bool:
+        """Make edits in the section of a key with fewer readings than one for each; False, and none is made, where that cannot be."""
+        if len(edits) < 2 or "\r\n" in self.text:
+            return False
+        sheet = self._sheet(key)
+        after = at_once(
+            sheet,
+            edits,
+            lambda text, marks: self._reading(key, sheet, marks=marks)(text),
+            readings(self.length),
+        )
+        if after is not None:
+            self._keep(key, after)
+        return after is not None
+
+    def _sheet(self, key: str) -> Sheet:
+        if key not in self._pieces:
+            raise Elsewhere()
+        sheet = self._sheets[key] = self._sheets.get(key) or self._first(key)
+        return replace(sheet, line_break=whole.line_break(self.text), section=True)
+
+    def _keep(self, key: str, sheet: Sheet) -> None:
+        self._sheets[key] = sheet
+        self._pieces[key] = sheet.text
+
+    def _reading(self, key: str, before: Sheet, *, marks: bool) -> Callable[[str], Sheet | None]:
+        """How a section is read back, of which other sections decide how it reads where it does not stand by itself."""
+        pairs = before.root.pairs
         assert pairs is not None
-        head = sheet.text[: pairs[key].key.end]
+        head = before.text[: pairs[key].key.end]
 
         def read_back(after: str) -> Sheet | None:
             ended = key == self._last or after.endswith("\n")
             if not after.startswith(head) or not ended or _MARKER.search(after):
                 raise Elsewhere()
-            return whole.read(after, marks=not last)
+            sheet = whole.read(after, marks=marks)
+            return sheet and replace(sheet, section=True)
 
-        self._sheets[key] = sheet = whole.edited(sheet, edit, read_back)
-        self._pieces[key] = sheet.text
+        return read_back
 
     def _first(self, key: str) -> Sheet:
         """The section of a key as it was, if it reads as the whole said."""
