@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from gitplacer.git.objects import MissingObject
 from gitplacer.git.ourbranches import proposal_branch
+from gitplacer.git.reading import Repository
 from gitplacer.model.decision import Action
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import cluster, decisions, policy, rayservice
@@ -53,6 +56,43 @@ def test_what_is_proposed_already_is_left_alone(fleet: Fleet) -> None:
     done = fleet.reconcile(20)
     assert done.tip is None
     assert done.proposed == (BRANCH,)
+    assert tip(fleet, BRANCH) == before
+
+
+def test_to_look_whether_many_proposals_stand_lists_no_more_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What each of them changes is asked for: whole trees, one for each, would take the proposals times the fleet."""
+    listed: list[str] = []
+    tree = Repository.tree
+    monkeypatch.setattr(Repository, "tree", lambda *asked: (listed.append(asked[1]), tree(*asked))[1])
+    proposed, numbers = [], []
+    for apps in (1, 5):
+        folder = tmp_path / str(apps)
+        folder.mkdir()
+        fleet = made(folder)
+        fleet.commit(MANUAL)
+        for number in range(1, apps):
+            fleet.commit(rayservice("prod", f"api-{number}"), f"add {number}")
+        fleet.reconcile(5)
+        fleet.commit(cluster("a", state="Draining"), "drain a")
+        proposed.append(len(fleet.reconcile(10).proposed))
+        listed.clear()
+        assert fleet.reconcile(20).tip is None
+        numbers.append(len(listed))
+    assert proposed[0] < proposed[1]
+    assert numbers[0] == numbers[1]
+
+
+def test_a_proposal_of_which_an_object_is_damaged_is_read_in_full(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*asked: str) -> NoReturn:
+        raise MissingObject("there is no such object")
+
+    before = tip(fleet, BRANCH)
+    monkeypatch.setattr(Repository, "changes", missing)
+    assert fleet.reconcile(20).proposed == (BRANCH,)
     assert tip(fleet, BRANCH) == before
 
 

@@ -24,6 +24,7 @@ from gitplacer.git.address import Address
 from gitplacer.git.mirror import Mirror, refs_of
 from gitplacer.git.newcommits import NewCommit, added, blobs, imported, repeated, together
 from gitplacer.git.notes import Note, push_note
+from gitplacer.git.objects import MissingObject
 from gitplacer.git.ourbranches import INPUTS, NEXT, PROPOSALS, SQUASHED, is_of_a_pass, undated
 from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError
 from gitplacer.git.pushing import Change, Updates, push, reason_of, send
@@ -144,8 +145,15 @@ class Deployment:
             return False
         if undated(f"{found.subject}\n\n{found.body}") != undated(commit.message):
             return False
-        made = set(differing_paths(self.tree, self.repository.tree(found.id)))
-        return made == {*commit.changes.written, *commit.changes.removed}
+        return self._changed_by(found) == {*commit.changes.written, *commit.changes.removed}
+
+    def _changed_by(self, commit: Commit) -> set[str]:
+        """The paths at which a commit differs from the tip: what it changes is asked for, and not what its whole tree holds."""
+        assert self.tip is not None
+        try:
+            return set(self.repository.changes(self.tip, commit.id))
+        except MissingObject:
+            return set(differing_paths(self.tree, self.repository.tree(commit.id)))  # fetches what is damaged anew
 
     def publish(
         self,
