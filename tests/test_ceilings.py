@@ -49,6 +49,15 @@ def workers(count: int, **more: object) -> list[Json]:
     return [pod(f"w-{at}", cpu="1", labels=W, **more) for at in range(count)]
 
 
+def two_sorts(small: int, large: int) -> list[Json]:
+    """Workers of one core and of two, which want to be together with all others."""
+    beside = pod_rule("podAffinity", W)
+    return [
+        *workers(small, affinity=beside),
+        *(pod(f"l-{at}", cpu="2", labels=W, affinity=beside) for at in range(large)),
+    ]
+
+
 def in_zone_1(count: int) -> list[Json]:
     """Workers that may be there alone, and want to be together with all others."""
     where = node_affinity({"matchExpressions": [expression("zone", "In", "z-1")]})
@@ -88,6 +97,8 @@ def in_zone_1(count: int) -> list[Json]:
         ),
         pytest.param(zones("4", "2"), [*workers(1, affinity=pod_rule("podAffinity", W)), *in_zone_1(1)], True, id="together with those of one zone"),
         pytest.param(zones("4", "2"), [*workers(3, affinity=pod_rule("podAffinity", W)), *in_zone_1(1)], False, id="together, but not in that zone"),
+        pytest.param(zones("4", "4"), two_sorts(2, 1), True, id="two sorts together"),
+        pytest.param(zones("4", "4"), two_sorts(3, 2), False, id="two sorts together, each of which a zone has room for"),
     ],
 )  # fmt: skip
 def test_what_is_plain_takes_no_search(nodes: list[Json], gang: list[Json], fits: bool) -> None:

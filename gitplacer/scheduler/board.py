@@ -424,6 +424,11 @@ class Bound:
         found: Ints = self.board.loads.room[k][self.load]
         return found
 
+    def free(self) -> Ints:
+        """What is free on each node (row) of each column. Do not write to it."""
+        loads = self.board.loads
+        return np.array([loads.free(load) for load in self.load.tolist()]) if self._begun else self.board.free_on
+
     def allows(self, k: int) -> Mask:
         """The nodes that pass every filter for a pod of class k now."""
         mask: Mask = self.room(k) > 0

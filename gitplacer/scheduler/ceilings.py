@@ -26,7 +26,7 @@ def crowded(board: Board, state: Bound, left: Sequence[int]) -> bool:
     if any(_places(board, state, left, rooms, k) < left[k] for k in ruled):
         return True
     shared = {i for k in ruled for i in board.rules[k].affinity}
-    return any(not _hold_all(board, i, state.counts[i], left, rooms) for i in sorted(shared))
+    return any(not _hold_all(board, i, state, left, rooms) for i in sorted(shared))
 
 
 def _places(board: Board, state: Bound, left: Sequence[int], rooms: Mapping[int, Ints], k: int) -> int:
@@ -71,16 +71,23 @@ def _apart(counter: Counter, counts: Ints, rooms: Mapping[int, Ints], k: int) ->
     return outside + int((np.minimum(here, 1) if counter.adds[k] else here).sum())
 
 
-def _hold_all(board: Board, i: int, counts: Ints, left: Sequence[int], rooms: Mapping[int, Ints]) -> bool:
+def _hold_all(board: Board, i: int, state: Bound, left: Sequence[int], rooms: Mapping[int, Ints]) -> bool:
     """
-    Whether some domain has room for what is left of each of the classes that ask for each other's company, if nobody is anywhere yet: all of them come
-    to where the first goes.
+    Whether some domain may have room for all that is left of the classes that ask for each other's company, or those where somebody is together. They
+    share its nodes, of which none takes more pods in all than if each asked the least that any does.
     """
-    counter = board.counters[i]
+    counter, counts = board.counters[i], state.counts[i]
     minding = [k for k in rooms if i in board.rules[k].affinity]
-    if counts.any() or any(counter.adds[k] for k in rooms if k not in minding):
+    if any(counter.adds[k] for k in rooms if k not in minding):
         return True
-    able = [_by_domain(counter, rooms[k]) >= left[k] for k in minding]
+    least = np.min([board.asks[k] for k in minding], axis=0)
+    asked = np.flatnonzero(least)
+    in_all: Ints = (state.free()[:, asked] // least[asked]).min(axis=1)
+    in_all = np.minimum(np.maximum(in_all, 0), np.sum([rooms[k] for k in minding], axis=0))
+    here, wanted = _by_domain(counter, in_all), sum(left[k] for k in minding)
+    if counts.any():
+        return int(here[counts > 0].sum()) >= wanted
+    able = [here >= wanted, *(_by_domain(counter, rooms[k]) >= left[k] for k in minding)]
     return bool(np.logical_and.reduce(able).any())
 
 
