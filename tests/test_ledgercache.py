@@ -148,7 +148,8 @@ def test_a_ledger_stays_open_while_all_it_depends_on_is_the_same(again: Opening,
     assert (ledgers.opened(again).nodes is before.nodes) is same
 
 
-MINDS = GANGS[2]
+MINDS = (*gang(1, 1, 80), *gang(1, 2, 80))
+"""Pods of two sorts that keep each other off their nodes: that takes a trial."""
 
 
 def test_what_an_earlier_pass_has_tried_is_not_known_without_a_trial() -> None:

@@ -29,6 +29,7 @@ from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing, Shortfall, pack
 from gitplacer.placement.proof import has_room
 from gitplacer.placement.rounds import Round
+from gitplacer.placement.stage import Missing
 from gitplacer.tree import Tree
 from tests.fleets import Edit, histories, new_world
 from tests.stories import Story, cluster, outcome, policy, snapshot
@@ -58,7 +59,8 @@ class Witness:
     def beside(self) -> Iterator[None]:
         """Stand beside every planner that runs meanwhile."""
         with pytest.MonkeyPatch.context() as patch:
-            began, fit, exceeds, decide = Pass.__init__, Books.fit, Pass.exceeds, Round.decide
+            began, fit, fits_now = Pass.__init__, Books.fit, Books.fits_now
+            exceeds, decide = Pass.exceeds, Round.decide
             add, tell = Ledger.with_machines_for, Books.fitting
 
             def beginning(shared: Pass, *args: Any) -> None:
@@ -68,6 +70,12 @@ class Witness:
             def fitting(books: Books, gang: Gang, name: str, *, scale_up: bool) -> Packing | Shortfall:
                 found = fit(books, gang, name, scale_up=scale_up)
                 self._hear(books, gang, name, found, scale_up)
+                return found
+
+            def fitting_now(books: Books, gang: Gang, name: str) -> Packing | Shortfall | Missing:
+                found = fits_now(books, gang, name)
+                if not isinstance(found, Missing):
+                    self._hear(books, gang, name, found, False)
                 return found
 
             def adding(ledger: Ledger, gang: Gang, packing: Packing) -> Packing | None:
@@ -99,6 +107,7 @@ class Witness:
 
             patch.setattr(Pass, "__init__", beginning)
             patch.setattr(Books, "fit", fitting)
+            patch.setattr(Books, "fits_now", fitting_now)
             patch.setattr(Ledger, "with_machines_for", adding)
             patch.setattr(Books, "fitting", telling)
             patch.setattr(Pass, "exceeds", exceeding)
