@@ -37,11 +37,13 @@ def unknown_names(
     whose: str, chosen: ClusterSelector, document: Document, clusters: Mapping[str, Cluster], path: Path
 ) -> Iterator[Problem]:
     """The same for one selection of clusters, told as somebody's."""
-    working = {name for name, cluster in clusters.items() if cluster.spec.role == "Workload"}
     for index, name in enumerate(chosen.names or ()):
-        if name in working:
+        cluster = clusters.get(name)
+        if cluster is not None and _works(cluster):
             continue
-        if name in clusters:
+        # Mostly nobody asks, and there may be thousands of selections.
+        working = [other for other, each in clusters.items() if _works(each)]
+        if cluster is not None:
             message, hint = f"{whose} names {name}, which is for management and takes nothing", "take the name out"
         elif working:
             message = f"{whose} names {name}, and there is no such Workload cluster"
@@ -52,6 +54,10 @@ def unknown_names(
         yield document.problem(
             "SelectsNoCluster", message, hint, path=(*path, "names", index), severity=Severity.WARNING
         )
+
+
+def _works(cluster: Cluster) -> bool:
+    return cluster.spec.role == "Workload"
 
 
 def _selectors(item: PlacementPolicy | OverridePolicy | Tenant) -> Iterator[tuple[str, ClusterSelector, Path]]:
