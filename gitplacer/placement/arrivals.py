@@ -134,6 +134,8 @@ class Arrivals:
 
     def keep_to_themselves(self, gang: Gang) -> bool:
         """Whether no rule of theirs, nor of a gang that comes too, may be about any but the own pods, as `ownrules` says it."""
+        if own_rules(gang) is None:
+            return False
         while self._unchecked:
             group = self._unchecked.pop()
             mine = self._minded[group]

@@ -40,11 +40,11 @@ class OwnProofs:
         self._domains_of: dict[PodShape, tuple[int, ...] | None] = {}
 
     def sure(self, gang: Gang, coming: Arrivals) -> bool:
-        """Whether every pod of a gang, and of those that are coming and must not be left out, is sure to find a node."""
-        own = own_rules(gang)
-        if own is None or not coming.keep_to_themselves(gang):
-            return False
-        every = [*own, *(each for other in coming.minded for each in own_rules(other) or ())]
+        """
+        Whether every pod of a gang, and of those that are coming and must not be left out, is sure to find a node. They all keep to themselves (see
+        `Arrivals.keep_to_themselves`).
+        """
+        every = [each for some in (gang, *coming.minded) for each in own_rules(some) or ()]
         if any(each.pod.pod_anti_affinity for each in every) and not self._living.tells_nodes_apart:
             return False
         if any(self._living.mind(pods) for each in (gang, *coming.minded) for pods in each if pods.count):

@@ -319,7 +319,8 @@ class Stage:
             return True
         own, crowd = Roster.of(gang).present, self._crowd(added, known_of(coming))
         if self.minds(gang, coming) or self._looks_far(gang, coming, lucky, crowd):
-            return not lucky and not added and self._own_proofs.sure(gang, coming)
+            alone = not lucky and not added and coming.keep_to_themselves(gang)
+            return alone and self._own_proofs.sure(gang, coming)
         return crowd.sure(own, coming.table, lucky)
 
     @cached_property
