@@ -31,6 +31,7 @@ from gitplacer.placement.arrivals import Arrivals, Coming
 from gitplacer.placement.asseen import as_seen, like, to_come
 from gitplacer.placement.autoscalers.cost import costs
 from gitplacer.placement.nodes import Amounts, Columns, Floats, Mask, Nodes
+from gitplacer.placement.ownrules import kind_of, one_of
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.shown import Shown
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Missing, Stage, Tight
@@ -323,7 +324,7 @@ class Ledger:
         """A packing of a gang that minds which other pods are where, first on machines that are there."""
         room, real = self.room(), len(self.nodes.machines)
         bound = [
-            (self._stage.example(use.pods), use.machine)
+            (one_of(*kind_of(use.pods)), use.machine)
             for hold in self._holds.values()
             for use in hold.packing.uses
             for _ in range(use.number)

@@ -129,5 +129,5 @@ def kind_of(pods: PodSet) -> Kind:
 
 @lru_cache(maxsize=16384)
 def one_of(shape: PodShape, namespace: str, labels: LabelPairs) -> Pod:
-    """A pod of a set."""
+    """A pod of a set without a name; many gangs have pods of the same kind, and trials have them many times."""
     return Pod.of(shape, "", namespace, labels)

@@ -23,13 +23,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gitplacer.model.decision import Reason, Tally
-from gitplacer.model.podrules import LabelPairs, kinship, vary
+from gitplacer.model.podrules import kinship, vary
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape, Roster
 from gitplacer.placement.arrivals import Arrivals
 from gitplacer.placement.asseen import to_come
 from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.ownproof import OwnProofs
+from gitplacer.placement.ownrules import kind_of, one_of
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use
 from gitplacer.placement.shapecrowd import ShapeCrowd, known_of
 from gitplacer.scheduler import ClusterObjects, Node, Pod
@@ -106,8 +107,6 @@ class Stage:
         """Which of the answers somebody was given, since this stage is for a pass."""
         self._crowds: dict[tuple[str, ...], ShapeCrowd] = {}
         self._sites: dict[tuple[str, ...], Site] = {}
-        self._examples: dict[tuple[PodShape, str, LabelPairs], Pod] = {}
-        """A pod without a name of each sort that was tried: many gangs have pods of the same."""
 
     def anew(self) -> Stage:
         """
@@ -197,9 +196,8 @@ class Stage:
         shapes of which `first` says the most.
         """
         if self.minds(gang, coming) or (coming.ruled(False) and Roster.of(gang).is_looked_at):
-            return (
-                None if self.proves(gang, coming) else Lack()
-            )  # it may be for its labels, which others of these shapes have not
+            # What is lacking may be due to its labels, so that nothing is said of others of these shapes.
+            return None if self.proves(gang, coming) else Lack()
         present = Roster.of(gang).present
         if not present:
             return None
@@ -278,14 +276,7 @@ class Stage:
         topology = slice_key(pods, self._slice_topology)
         if topology or pods.claims or vary(pods.labels):  # which are told by names, such as no pod of a cluster has
             return list(expanded(pods, lambda i: f"#{first}.{i}", topology))
-        return [self.example(pods)] * pods.count
-
-    def example(self, pods: PodSet) -> Pod:
-        """A pod of a set without a name."""
-        key = pods.shape, pods.namespace, pods.labels
-        if key not in self._examples:
-            self._examples[key] = Pod.of(pods.shape, "", pods.namespace, pods.labels)
-        return self._examples[key]
+        return [one_of(*kind_of(pods))] * pods.count
 
     def _site(self, added: tuple[str, ...]) -> Site:
         """The cluster as the scheduler finds it, with machines that are to come beside those that there are."""
