@@ -101,12 +101,37 @@ def _pools(deadline: Deadline) -> dict[str, Any]:
     return {"http": PlainPool, "https": SecurePool}
 
 
+class Wire:
+    """What a connection goes over, held on to by itself so that it can be cut: what TLS makes of a socket is had only after the handshake."""
+
+    def __init__(self) -> None:
+        self._held: socket.socket | None = None
+
+    def hold(self, sock: socket.socket) -> None:
+        """Hold on to this one instead."""
+        self.drop()
+        self._held = sock.dup()
+
+    def drop(self) -> None:
+        """Hold on to none."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.close()
+
+    def cut(self) -> None:
+        """Whoever reads from it, or writes to it, fails."""
+        held = self._held
+        if held is not None:
+            with contextlib.suppress(OSError):  # it is closed already
+                held.shutdown(socket.SHUT_RDWR)
+
+
 class _Watch:
-    """Cuts what is on the wire when the time is up. It holds on to the wire by itself: what TLS makes of a socket is had only after the handshake."""
+    """Cuts the wire of a connection when the time is up."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline, self.has_cut = deadline, False
-        self._wire: socket.socket | None = None
+        self.wire = Wire()
         self._timer: threading.Timer | None = None
 
     def begin(self) -> None:
@@ -116,15 +141,6 @@ class _Watch:
             self._timer.daemon = True
             self._timer.start()
 
-    def hold(self, sock: socket.socket) -> None:
-        self.drop()
-        self._wire = sock.dup()
-
-    def drop(self) -> None:
-        wire, self._wire = self._wire, None
-        if wire is not None:
-            wire.close()
-
     def end(self) -> None:
         timer, self._timer = self._timer, None
         if timer is not None:
@@ -132,10 +148,7 @@ class _Watch:
 
     def _cut(self) -> None:
         self.deadline.was_missed = self.has_cut = True
-        wire = self._wire
-        if wire is not None:
-            with contextlib.suppress(OSError):  # it is closed already
-                wire.shutdown(socket.SHUT_RDWR)
+        self.wire.cut()
 
 
 class _Timed:
@@ -153,7 +166,7 @@ class _Timed:
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        self.watch.hold(sock)
+        self.watch.wire.hold(sock)
         return sock
 
     def request(self, *args: Any, **kwargs: Any) -> None:
@@ -174,7 +187,7 @@ class _Timed:
     def close(self) -> None:
         if not self._is_answering:  # a connection that only this answer goes over is closed before the answer is read
             self.watch.end()
-            self.watch.drop()
+            self.watch.wire.drop()
         super().close()  # type: ignore[misc]
 
 
@@ -185,5 +198,5 @@ class _Resting:
         if conn is not None:
             conn.watch.end()
             if conn.sock is None:
-                conn.watch.drop()
+                conn.watch.wire.drop()
         super()._put_conn(conn)  # type: ignore[misc]

@@ -19,6 +19,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from gitplacer.capacity import access
 from gitplacer.capacity.access import ClusterError
+from gitplacer.deadlines import Wire
 
 
 def with_deadline(pool: PoolManager) -> PoolManager:
@@ -28,14 +29,14 @@ def with_deadline(pool: PoolManager) -> PoolManager:
 
 
 class _Watched:
-    """
-    A connection that is cut in its handshake of TLS or before its answer begins. What is cut is held apart: the socket that the handshake goes over is
-    had only after it.
-    """
+    """A connection that is cut in its handshake of TLS or before its answer begins."""
 
     host: str
     port: int
-    wire: socket.socket | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.wire = Wire()
+        super().__init__(*args, **kwargs)
 
     def connect(self) -> None:
         with _ended(self):
@@ -43,8 +44,7 @@ class _Watched:
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        self._let_go()
-        self.wire = sock.dup()
+        self.wire.hold(sock)
         return sock
 
     def getresponse(self) -> Any:
@@ -52,13 +52,8 @@ class _Watched:
             return super().getresponse()  # type: ignore[misc]
 
     def close(self) -> None:
-        self._let_go()
+        self.wire.drop()
         super().close()  # type: ignore[misc]
-
-    def _let_go(self) -> None:
-        wire, self.wire = self.wire, None
-        if wire is not None:
-            wire.close()
 
 
 class _Connection(_Watched, HTTPConnection):
@@ -84,10 +79,7 @@ def _ended(connection: _Watched) -> Iterator[None]:
 
     def cut() -> None:
         is_cut.set()
-        wire = connection.wire
-        if wire is not None:
-            with contextlib.suppress(OSError):  # it is closed already
-                wire.shutdown(socket.SHUT_RDWR)
+        connection.wire.cut()
 
     timer = threading.Timer(access.WITHIN, cut)
     timer.daemon = True
