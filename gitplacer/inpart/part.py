@@ -36,7 +36,7 @@ class Part(Struct, frozen=True):
     The inputs of a part of a fleet: what `clusters` have of it. `edited` are the paths of source files, `groups` the groups that these
     are of and that are placed, with `files` of no others, and `resting` the groups that nobody has to decide on. `known` is what became of every
     group of the part, and `waiting` what commits say of the groups that wait and are not in it, by id. `standing` are those on its clusters who
-    may stand by, by cluster and id, with what they hold there, whether they are in it or not.
+    could stand by as these were, by cluster and id, with what they hold there and where they sit, whether they are in it or not.
     """
 
     inputs: Inputs
@@ -125,11 +125,12 @@ def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Conce
         return None
     if not known.keys() <= footing.files.keys():
         return None
-    standing = footing.standing.on(everywhere - concern.clusters)
+    standing = footing.standing.on(everywhere)
+    unmoved = {name: there for name, there in standing.items() if name not in concern.clusters}
     may_stand = {
         group
         for group, decision in known.items()
-        if namespace_of(group) not in concern.namespaces and _is_local(decision, standing)
+        if namespace_of(group) not in concern.namespaces and _is_local(decision, unmoved)
     }
     apart = _by_themselves(may_stand, known.keys(), footing)
     inside, others = known.keys() - apart, {path for group in apart for path in footing.files[group]}
