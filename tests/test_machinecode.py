@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import resource
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from gitplacer.scheduler import machinecode
 
 SOURCE = """
 from gitplacer.scheduler.machinecode import compiled
@@ -55,6 +58,64 @@ def sums_up(module: ModuleType) -> bool:
 
 def kept(tmp_path: Path, suffix: str) -> list[Path]:
     return sorted((tmp_path / "kept").rglob(f"*{suffix}"))
+
+
+PARTS = {
+    "total": """
+from gitplacer.scheduler.machinecode import compiled
+from parts.doubling import twice
+
+
+@compiled
+def total(numbers):
+    return twice(sum(numbers))
+""",
+    "doubling": """
+from gitplacer.scheduler.machinecode import compiled
+from parts.factor import FACTOR
+
+
+@compiled
+def twice(number):
+    return FACTOR * number
+""",
+    "factor": "FACTOR = 2\n",
+}
+
+
+@pytest.mark.parametrize(("part", "old", "new"), [("doubling", "FACTOR *", "5 + 1 *"), ("factor", "2", "9")])
+def test_what_was_made_from_other_code_is_compiled_again(
+    part: str, old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only what a function calls has changed, or a number there, as its file is what it was."""
+    numba = importlib.import_module("numba")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "parts").mkdir()
+    for name, text in PARTS.items():
+        (tmp_path / "parts" / f"{name}.py").write_text(text)
+
+    def total() -> int:
+        for name in ["parts", *(f"parts.{name}" for name in PARTS)]:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        machinecode._digest.cache_clear()  # a new process
+        found: int = importlib.import_module("parts.total").total((1, 2, 3))
+        return found
+
+    assert [total(), total()] == [12, 12]
+    changed = tmp_path / "parts" / f"{part}.py"
+    changed.write_text(PARTS[part].replace(old, new) + "# longer than it was\n")
+    assert total() == (11 if part == "doubling" else 54)
+
+
+def test_what_is_compiled_names_nothing_of_other_packages() -> None:
+    """Of which nobody would notice that it has changed."""
+    root = Path(machinecode.__file__).parent.parent
+    made = [path for path in root.rglob("*.py") if "scheduler.machinecode import" in path.read_text()]
+    assert len(made) > 4
+    for path in made:
+        named = {line.split()[1] for line in path.read_text().splitlines() if line.startswith("from gitplacer")}
+        assert {name.rpartition(".")[0] for name in named} <= {"gitplacer.scheduler", f"gitplacer.{path.parent.name}"}
 
 
 def test_what_was_compiled_is_found_by_the_next(fresh: Callable[[], ModuleType]) -> None:

@@ -2,20 +2,33 @@
 Functions that numba compiles, kept on disk between runs as far as that goes.
 
 Nothing depends on what is kept. What a crash or a full disk has cut off is compiled again, and where nothing can be written it is compiled each time.
+So is what was made from other code, were it but a number in another module.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 class _Kept(FunctionCache):
-    """Numba's own, of which no failure ends a pass. Reading half a file may raise anything."""
+    """
+    Numba's own, of which no failure ends a pass: reading half a file may raise anything. And which is as old as all code that a function may have been made
+    from: what it calls and the numbers that it names become part of it, and numba looks at no file but its own.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+        made_from = (self._impl.locator.get_source_stamp(), *map(_digest, sorted(folders)))
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, made_from)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -30,9 +43,19 @@ class _Kept(FunctionCache):
             super().save_overload(sig, data)
 
 
+@cache
+def _digest(folder: Path) -> str:
+    """That of all code in a folder."""
+    told = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        told.update(path.read_bytes())
+    return told.hexdigest()
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """
-    A function as machine code, compiled when it is first called with arguments of some types. It must be plain: loops, numbers and arrays.
+    A function as machine code, compiled when it is first called with arguments of some types. It must be plain: loops, numbers and arrays; and what it names
+    is to be in its own package or in this one.
 
     Raises RuntimeError where there is no place to keep it: to compile everything each time takes longer than all that it saves.
     """
