@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import numba
@@ -26,8 +26,8 @@ class _Kept(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
-        made_from = (self._impl.locator.get_source_stamp(), *map(_digest, sorted(folders)))
+        packages = {__name__.rpartition(".")[0], function.__module__.rpartition(".")[0]} - {""}
+        made_from = (self._impl.locator.get_source_stamp(), *map(_digest, sorted(packages)))
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, made_from)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -44,12 +44,10 @@ class _Kept(FunctionCache):
 
 
 @cache
-def _digest(folder: Path) -> str:
-    """That of all code in a folder."""
-    told = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
-        told.update(path.read_bytes())
-    return told.hexdigest()
+def _digest(package: str) -> str:
+    """That of all code in a package."""
+    code = {file.name: file.read_bytes() for file in files(package).iterdir() if file.name.endswith(".py")}
+    return hashlib.sha256(b"".join(code[name] for name in sorted(code))).hexdigest()
 
 
 def compiled(function: Callable[..., Any]) -> Any:
