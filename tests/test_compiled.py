@@ -14,9 +14,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gitplacer.model.labels import Requirement, Taint
+from gitplacer.model.labels import Requirement, Taint, Toleration
 from gitplacer.model.podrules import HostPort, PodTerm, Selector, SpreadConstraint
 from gitplacer.model.resources import Resources
+from gitplacer.model.workload import NodeTerm
 from gitplacer.placement import foresight
 from gitplacer.scheduler import answer
 from gitplacer.scheduler.board import RESOURCE_SCORES, Board
@@ -29,6 +30,12 @@ from gitplacer.scheduler.site import Site
 
 GPU = "nvidia.com/gpu"
 GI = 2**30
+HOST = "kubernetes.io/hostname"
+TAINTS = [
+    Taint("only", "", "NoSchedule"),
+    Taint("rather-not", "", "PreferNoSchedule"),
+    Taint("nor-here", "", "PreferNoSchedule"),
+]
 
 amounts = st.fixed_dictionaries(
     {"cpu": st.sampled_from([500, 1000, 1500, 2000, 3000]), "memory": st.integers(0, 4).map(lambda n: n * GI)},
@@ -46,11 +53,17 @@ terms = st.builds(
 
 spreads = st.builds(
     SpreadConstraint,
-    topology_key=st.sampled_from(["host", "zone", "nowhere"]),
+    topology_key=st.sampled_from([HOST, "zone", "zone", "half", "nowhere"]),
     selector=st.sampled_from([Selector((Requirement("app", "In", (app,)),)) for app in "ab"]),
-    max_skew=st.integers(1, 2),
-    hard=st.just(True),
+    max_skew=st.integers(1, 3),
+    hard=st.booleans(),
     min_domains=st.sampled_from([1, 1, 3]),
+)
+
+
+tastes = st.tuples(
+    st.integers(1, 100),
+    st.sampled_from([NodeTerm((Requirement("zone", "In", (zone,)),), ()) for zone in "ab"]),
 )
 
 
@@ -69,7 +82,9 @@ def pods(draw: st.DrawFn, number: int, *, looks: bool) -> Pod:
         pod_anti_affinity=tuple(draw(st.lists(terms, max_size=2))) if looks else (),
         pod_affinity=tuple(draw(st.lists(terms, max_size=1))) if looks else (),
         preferred_pods=tuple(draw(st.lists(st.tuples(st.integers(-100, 100), terms), max_size=2))) if looks else (),
-        spread=tuple(draw(st.lists(spreads, max_size=1))) if looks else (),
+        spread=tuple(draw(st.lists(spreads, max_size=3))) if looks else (),
+        preferred_nodes=tuple(draw(st.lists(tastes, max_size=2))),
+        tolerations=(Toleration("rather-not", "Exists"),) if draw(st.booleans()) else (),
     )
 
 
@@ -82,8 +97,15 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
     used = draw(st.sampled_from([{}, {"cpu": 1000}, {"cpu": 500, "memory": GI}, {"cpu": 9000, GPU: 1}]))
     return Node(
         name=f"node-{number:03}",
-        labels=(("zone", draw(st.sampled_from("abc"))), ("host", f"node-{number:03}")),
-        taints=(Taint("only", "", "NoSchedule"),) if draw(st.integers(0, 9)) == 0 else (),
+        labels=(
+            ("zone", draw(st.sampled_from("abc"))),
+            ("host", f"node-{number:03}"),
+            (HOST, f"node-{number:03}"),
+            *((("half", draw(st.sampled_from("xy"))),) if draw(st.booleans()) else ()),
+        ),
+        taints=tuple(draw(st.lists(st.sampled_from(TAINTS), max_size=2, unique=True)))
+        if draw(st.integers(0, 4)) == 0
+        else (),
         allocatable=Resources(offered),
         used=Resources(used),
     )
@@ -142,13 +164,14 @@ def near(weight: int, app: str) -> tuple[int, PodTerm]:
     return weight, PodTerm("host", Selector((Requirement("app", "In", (app,)),)), ("default",))
 
 
-def node(name: str, used: int) -> Node:
-    """A node of which a tenth, or so many of them, is used."""
+def node(name: str, used: float, *, taints: int = 0) -> Node:
+    """A node of which a tenth, or so many of them, is used, and which some rather are not on."""
     return Node(
         name=name,
-        labels=(("host", name),),
+        labels=(("host", name), (HOST, name)),
+        taints=tuple(Taint(f"rather-not-{i}", "", "PreferNoSchedule") for i in range(taints)),
         allocatable=Resources({"cpu": 10_000, "memory": 10 * GI, "pods": 9}),
-        used=Resources({"cpu": used * 1000, "memory": used * GI}),
+        used=Resources({"cpu": int(used * 1000), "memory": int(used * GI)}),
     )
 
 
@@ -166,6 +189,44 @@ def test_what_preferred_terms_are_worth_has_its_weight() -> None:
     assert compiled.Machine(board).run([0], Profile()).bound == ((0, 1),)
 
 
+def liked(**weights: int) -> tuple[tuple[int, NodeTerm], ...]:
+    return tuple((weight, NodeTerm((Requirement("host", "In", (name,)),), ())) for name, weight in weights.items())
+
+
+@pytest.mark.parametrize(
+    ("there", "running", "pod"),
+    [
+        pytest.param(
+            (node("more", 9), node("right", 5.5, taints=1), node("less", 0, taints=3), node("none", 9, taints=10)),
+            "", {}, id="taints",
+        ),
+        pytest.param(
+            (node("more", 9), node("right", 4), node("less", 0)),
+            "", {"preferred_nodes": liked(more=100, right=80, less=50)}, id="node affinity",
+        ),
+        pytest.param(
+            (node("more", 9), node("right", 4), node("less", 1.5), node("none", 9)),
+            "right less less none none none none none none",
+            {"spread": (SpreadConstraint(HOST, 1, Selector((Requirement("app", "In", ("x",)),)), hard=False),)},
+            id="spreading",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_node_is_worth_besides_its_resources_has_its_weight(
+    there: tuple[Node, ...], running: str, pod: dict[str, Any]
+) -> None:
+    """With more of it `more` were the best, with less `less`."""
+    others = tuple(Pod(name=f"x-{i}", labels=(("app", "x"),), node_name=on) for i, on in enumerate(running.split()))
+    asked = Pod(
+        name="p", requests=Resources({"cpu": 1000, "memory": GI}), scored_cpu=1000, scored_memory=GI,
+        labels=(("app", "x"),), **pod,
+    )  # fmt: skip
+    board = Board(Site(ClusterObjects(there, others, {})), [asked])
+    compiled = importlib.import_module("gitplacer.scheduler.compiled")
+    assert compiled.Machine(board).run([0], Profile()) == simulate(board, [0], Profile())
+    assert compiled.Machine(board).run([0], Profile()).bound == ((0, 1),)
+
+
 def test_nodes_of_one_load_are_not_alike_to_pods_that_look_at_others() -> None:
     alone = Pod(name="p", labels=(("app", "x"),), pod_anti_affinity=(near(1, "x")[1],))
     board = Board(Site(ClusterObjects((node("a", 0), node("b", 0)), (), {})), [alone])
@@ -177,8 +238,6 @@ def test_nodes_of_one_load_are_not_alike_to_pods_that_look_at_others() -> None:
 @pytest.mark.parametrize(
     ("what", "node", "pod"),
     [
-        ("a soft taint", {"taints": (Taint("rather-not", "", "PreferNoSchedule"),)}, {}),
-        ("pods that are rather spread", {}, {"spread": (SpreadConstraint("host", 1, Selector(()), hard=False),)}),
         ("amounts that a float would round", {"allocatable": Resources({"cpu": 4000, "memory": 2**53, "pods": 9})}, {}),
         ("pods that ask for more than a float holds", {}, {"requests": Resources({"memory": 2**60})}),
     ],

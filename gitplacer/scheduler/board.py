@@ -105,17 +105,11 @@ class Board:
         self._examples, self.start = self._alike()
         self.static: tuple[bool, ...] = tuple(rules.is_static for rules in self.rules)
         """Of each class, whether nothing but a node itself decides whether it takes a pod of it."""
-        self.only_counts: bool = not any(
-            (
-                *(rules.soft for rules in self.rules),
-                *(row is not None for row in (*self.likes, *self.dislikes)),
-            )
-        )
-        """Whether filters and scores see nothing of a node but its load, and pods that are counted by topology."""
-        self.loads_are_all: bool = self.only_counts and all(
-            static and not rules.preferred for static, rules in zip(self.static, self.rules, strict=True)
-        )
-        """Whether they see nothing but its load, so that nodes of one load are alike."""
+        self.loads_are_all: bool = all(
+            static and not (rules.preferred or rules.soft)
+            for static, rules in zip(self.static, self.rules, strict=True)
+        ) and not any(row is not None for row in (*self.likes, *self.dislikes))
+        """Whether filters and scores see nothing of a node but its load, so that nodes of one load are alike."""
 
     # -- how it is made -------------------------------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 """
-Runs of the scheduler in machine code: what `simulation.simulate` says, for boards on which a node is its load and the pods
-that are counted near it.
+Runs of the scheduler in machine code: what `simulation.simulate` says, of the scores that kube-scheduler has.
 
 Thousands of runs are played for gangs that crowd a cluster, and nearly all of a run is arithmetic on a few integers for each node. Numba
 (`gitplacer[fast]`) compiles it; where it is not installed, or where little is played, the plain version does the same. The two are
@@ -19,9 +18,10 @@ import numba
 import numpy as np
 
 from gitplacer.scheduler.board import DEVICE_WEIGHT, RESOURCE_SCORES, Board
-from gitplacer.scheduler.compiledneighbours import allowed, count_pod, near_of, prefer
+from gitplacer.scheduler.compiledneighbours import allowed, count_pod, near_of
+from gitplacer.scheduler.compiledscores import besides, tastes_of
 from gitplacer.scheduler.machinecode import compiled
-from gitplacer.scheduler.simulation import ALL_NODES, POD_AFFINITY, Profile, Run, Ties, looked_at
+from gitplacer.scheduler.simulation import ALL_NODES, Profile, Run, Ties, looked_at
 from gitplacer.scheduler.site import EXACT
 
 _TIES: tuple[Ties, ...] = ("first", "last", "drawn", "harm")
@@ -49,7 +49,7 @@ class Machine:
         self._devices = np.array(["/" in name for name in board.columns])
         self._looked_at = looked_at(len(board.nodes))
         self._alike = board.loads_are_all
-        self._near = near_of(board)
+        self._near, self._tastes = near_of(board), tastes_of(board)
         self._orderless = board.orderless
         self._room = np.full(self._admits.shape, _UNKNOWN, dtype=np.int64)
         self._worth = np.full((len(RESOURCE_SCORES), *self._admits.shape), _UNKNOWN, dtype=np.int64)
@@ -57,13 +57,9 @@ class Machine:
 
     @staticmethod
     def made_for(board: Board) -> bool:
-        """
-        Whether filters and scores see nothing of a node but its load and pods that are counted near it, in numbers that floats hold as they are.
-        """
-        if not (board.only_counts and len(board.nodes)):
-            return False
+        """Whether all its amounts are numbers that floats hold as they are."""
         of_nodes = board.site.small_amounts
-        if of_nodes is None:
+        if of_nodes is None or not len(board.nodes):
             return False
         most = max(int(np.abs(table).max(initial=0)) for table in (board.free_on, board.offered_on, of_nodes))
         asked = (
@@ -85,7 +81,7 @@ class Machine:
             self._start, self._free.copy(), self._offered, self._amounts.copy(), self._admits, self._asks, self._adds,
             self._clash, self._devices, classes, waits, whole and self._orderless, self._looked_at,
             score, _TIES.index(profile.ties), profile.seed, self._room, self._worth[score], self._alike,
-            self._near._replace(counts=self._near.counts.copy()),
+            self._near._replace(counts=self._near.counts.copy()), self._tastes,
         )  # fmt: skip
         bound = tuple((order[i], node) for i, node in zip(pods.tolist(), nodes.tolist(), strict=True))
         return Run(bound, tuple(order[i] for i in left.tolist() if order[i] not in may_wait), by_luck)
@@ -103,7 +99,7 @@ _compiled = numba.njit
 @compiled
 def _run(
     start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, final, looked_at, score, ties, seed,
-    first_room, first_worth, alike, near,
+    first_room, first_worth, alike, near, tastes,
 ):  # fmt: skip
     """
     Bind pods in order, and those that find no node again after the others, as long as any does; if it is `final` that one finds none, the run ends there, unless it
@@ -119,7 +115,7 @@ def _run(
     for k in order:
         remaining[k] += 1
     feasible = np.empty(nodes, dtype=np.int64)
-    lets, liked = np.ones(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.int64)
+    lets, more = np.ones(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.int64)
     drawn, begin = seed * 2654435761 % 2**32, 0
     if nodes > ALL_NODES and seed:
         drawn = _next(drawn)
@@ -151,7 +147,7 @@ def _run(
             if count > looked_at:
                 begin = _window(feasible, count, looked_at, begin) % nodes
                 count = looked_at
-            prefer(k, near, feasible, count, liked)
+            besides(k, near, tastes, feasible, count, more)
             highest = _UNKNOWN
             for f in range(count):
                 n = feasible[f]
@@ -159,10 +155,10 @@ def _run(
                     worth[k, n] = _worth(n, k, score, free, offered, amounts, asks, adds, devices)
                     if not touched[n]:
                         first_worth[k, n] = worth[k, n]
-                highest = max(highest, worth[k, n] + POD_AFFINITY * liked[f])
+                highest = max(highest, worth[k, n] + more[f])
             best = 0
             for f in range(count):  # those of the highest score, at the beginning of `feasible`
-                if worth[k, feasible[f]] + POD_AFFINITY * liked[f] == highest:
+                if worth[k, feasible[f]] + more[f] == highest:
                     feasible[best] = feasible[f]
                     best += 1
             chosen = 0

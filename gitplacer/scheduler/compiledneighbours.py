@@ -47,11 +47,9 @@ class Near(NamedTuple):
 
 def near_of(board: Board) -> Near:
     """The rules of a board, with nothing of its gang bound."""
-    asked = sorted(
-        {i for rules in board.rules for i in (*rules.anti, *rules.affinity, *rules.preferred, *_spread(rules))}
-    )
-    row, counters = {i: number for number, i in enumerate(asked)}, [board.counters[i] for i in asked]
-    counts = np.zeros((len(asked), max((len(counter.base) for counter in counters), default=0)), dtype=np.int64)
+    row = rows_of(board)
+    counters = [board.counters[i] for i in row]
+    counts = np.zeros((len(row), max((len(counter.base) for counter in counters), default=0)), dtype=np.int64)
     for number, counter in enumerate(counters):
         counts[number, : len(counter.base)] = counter.base
 
@@ -62,31 +60,36 @@ def near_of(board: Board) -> Near:
     spread = [each for rules in board.rules for each in rules.spread]
     return Near(
         counts,
-        np.array([counter.of for counter in counters], dtype=np.int64).reshape(len(asked), len(board.nodes)),
-        np.array([counter.counted for counter in counters], dtype=np.bool_).reshape(len(asked), len(board.nodes)),
-        np.array([counter.adds for counter in counters], dtype=np.int64)
-        .reshape(len(asked), len(board.classes))
-        .T.copy(),
+        np.array([counter.of for counter in counters], dtype=np.int64).reshape(len(row), len(board.nodes)),
+        np.array([counter.counted for counter in counters], dtype=np.bool_).reshape(len(row), len(board.nodes)),
+        np.array([counter.adds for counter in counters], dtype=np.int64).reshape(len(row), len(board.classes)).T.copy(),
         *anti,
         *affinity,
         np.array([rules.first_may_start for rules in board.rules], dtype=np.bool_),
         *preferred,
         np.array([[row[r.counter], r.max_skew, r.itself, r.too_few] for r in spread], dtype=np.int64).reshape(-1, 4),
-        _starts(len(rules.spread) for rules in board.rules),
+        starts(len(rules.spread) for rules in board.rules),
         *_stretches([each.domains.tolist() for each in spread]),
     )
 
 
-def _spread(rules: Rules) -> list[int]:
-    return [each.counter for each in rules.spread]
+def rows_of(board: Board) -> dict[int, int]:
+    """The counters of a board that some rule asks, in order, each with its row."""
+    return {i: row for row, i in enumerate(sorted({i for rules in board.rules for i in _asked(rules)}))}
+
+
+def _asked(rules: Rules) -> Iterable[int]:
+    spread = (*(each.counter for each in rules.spread), *(each.counter for each in rules.soft))
+    return (*rules.anti, *rules.affinity, *rules.preferred, *spread)
 
 
 def _stretches(rows: Sequence[Sequence[int]]) -> tuple[Array, Array]:
     """Some rows one behind the other, and where each begins and the last one ends."""
-    return np.array([each for row in rows for each in row], dtype=np.int64), _starts(map(len, rows))
+    return np.array([each for row in rows for each in row], dtype=np.int64), starts(map(len, rows))
 
 
-def _starts(lengths: Iterable[int]) -> Array:
+def starts(lengths: Iterable[int]) -> Array:
+    """Where stretches begin that are so long, one behind the other, and where the last one ends."""
     return np.array([0, *accumulate(lengths)], dtype=np.int64)
 
 

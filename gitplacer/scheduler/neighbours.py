@@ -126,7 +126,7 @@ class SpreadRule(Struct, frozen=True):
 
 
 class SoftSpread(Struct, frozen=True):
-    """A ScheduleAnyway constraint of one class; `everywhere` are the nodes that have all keys of such constraints."""
+    """A ScheduleAnyway constraint of one class; `by_node`: each node is a domain by itself."""
 
     counter: int
     max_skew: int
@@ -134,7 +134,7 @@ class SoftSpread(Struct, frozen=True):
 
 
 class Rules(Struct, frozen=True):
-    """What other nodes have to do with one class. Numbers are of counters."""
+    """What other nodes have to do with one class. Numbers are of counters; `soft_nodes` have all labels of `soft` constraints."""
 
     spread: tuple[SpreadRule, ...] = ()
     soft: tuple[SoftSpread, ...] = ()
