@@ -424,6 +424,10 @@ DOPPLER = "secrets.doppler.com/v1alpha1"
 SOPS = "isindir.github.com/v1alpha3"
 MADE = {"destination": {"name": "s", "create": True}}
 BACKEND = json.dumps({"default": "d", "ports": {"8265": "b"}})
+TRAEFIK = "traefik.io/v1alpha1"
+STRIP = {"group": "traefik.io", "kind": "Middleware", "name": "strip"}
+STRIPS = ["Middleware/strip?", "Middleware/strip?"]  # of either group of Traefik
+BOTH = ["Secret/off", "Secret/who"]  # the one is of another namespace, and nobody here is meant by it
 HEAD_TO = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
 
 
@@ -513,6 +517,47 @@ def host(name: str) -> dict[str, Any]:
             ),
             [],
             ["FrontendConfig/f?", "ManagedCertificate/c?", "ManagedCertificate/d?"],
+        ),
+        *(
+            (obj("networking.k8s.io/v1", "Ingress", {}, metadata={"annotations": annotations}), [], needs)
+            for annotations, needs in (
+                ({"nginx.ingress.kubernetes.io/auth-secret": "who"}, ["Secret/who"]),
+                ({"nginx.ingress.kubernetes.io/auth-tls-secret": "team/ca"}, ["Secret/ca"]),
+                ({"haproxy.org/auth-secret": "team/who", "nginx.org/basic-auth-secret": "far/off"}, BOTH),
+                ({"traefik.ingress.kubernetes.io/router.middlewares": "team-strip@kubernetescrd, a@file"}, STRIPS),
+                ({"konghq.com/plugins": "limit, log"}, ["KongPlugin/limit?", "KongPlugin/log?"]),
+                ({"cert-manager.io/issuer": "ours", "cert-manager.io/cluster-issuer": ""}, ["Issuer/ours?"]),
+                ({"cert-manager.io/cluster-issuer": "theirs"}, []),
+            )
+        ),
+        (
+            obj(
+                "gateway.networking.k8s.io/v1",
+                "HTTPRoute",
+                {
+                    "rules": [
+                        {
+                            "filters": [{"type": "ExtensionRef", "extensionRef": STRIP}],
+                            "backendRefs": [{"name": "a", "filters": [{"extensionRef": {**STRIP, "name": "more"}}]}],
+                        }
+                    ]
+                },
+            ),
+            ["Service/a"],
+            ["Middleware/more?", "Middleware/strip?"],
+        ),
+        (obj(TRAEFIK, "Middleware", {"basicAuth": {"secret": "who"}}), [], ["Secret/who"]),
+        (
+            obj(
+                TRAEFIK,
+                "Middleware",
+                {
+                    "chain": {"middlewares": [{"name": "m"}, {"name": "far", "namespace": "other"}]},
+                    "forwardAuth": {"address": "https://sso", "tls": {"caSecret": "ca", "certSecret": "own"}},
+                },
+            ),
+            [],
+            ["Middleware/m?", "Secret/ca", "Secret/own"],
         ),
         (
             obj("cloud.google.com/v1", "BackendConfig", {"iap": {"oauthclientCredentials": {"secretName": "o"}}}),
@@ -694,6 +739,32 @@ def test_what_brings_secrets_of_a_vault_makes_those_that_it_is_asked_for(
 )
 def test_what_makes_a_secret_takes_along_how_it_gets_in(value: dict[str, Any], needs: list[str]) -> None:
     assert names(facts(value).needs) == needs
+
+
+@pytest.mark.parametrize(
+    ("annotations", "makes"),
+    [
+        ({"cert-manager.io/issuer": "ours"}, True),
+        ({"cert-manager.io/cluster-issuer": "theirs"}, True),
+        ({}, False),
+    ],
+)
+def test_certificates_of_a_gateway_are_made_where_cert_manager_is_asked_to(
+    annotations: dict[str, str], makes: bool
+) -> None:
+    listeners = [{"tls": {"certificateRefs": [{"name": "t"}, {"name": "far", "namespace": "other"}]}}]
+    gateway = obj("gateway.networking.k8s.io/v1", "Gateway", {"listeners": listeners})
+    gateway["metadata"] |= {"namespace": "team", "annotations": annotations}
+    found = facts(gateway)
+    assert names(found.provides) == ["Secret/t"] * makes
+    assert names(found.needs) == (["Issuer/ours?"] * ("ours" in annotations.values()) if makes else ["Secret/t"])
+
+
+def test_a_middleware_is_found_however_its_namespace_and_its_name_are_parted() -> None:
+    named = {"traefik.ingress.kubernetes.io/router.middlewares": "ml-team-strip-path@kubernetescrd"}
+    found = facts(obj("networking.k8s.io/v1", "Ingress", {}, metadata={"annotations": named})).needs
+    assert ("ml-team", "strip-path") in {(each.namespace, each.name) for each in found}
+    assert all(each.optional and each.namespace for each in found)
 
 
 def test_an_autoscaler_points_at_its_target_by_api_group() -> None:

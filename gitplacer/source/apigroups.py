@@ -36,6 +36,11 @@ BUILT_IN_GROUPS = frozenset(
 )
 """Groups that every cluster serves; `serves` of a snapshot lists only others."""
 
+_OF_TRAEFIK = (
+    "IngressRoute", "IngressRouteTCP", "IngressRouteUDP", "Middleware", "MiddlewareTCP", "ServersTransport", "ServersTransportTCP",
+    "TLSOption", "TLSStore", "TraefikService",
+)  # fmt: skip
+
 _NAMESPACED = {
     "": {
         "Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "PersistentVolumeClaim", "Pod", "PodTemplate",
@@ -61,12 +66,16 @@ _NAMESPACED = {
     "cloud.google.com": {"BackendConfig"},
     "elbv2.k8s.aws": {"TargetGroupBinding"},
     "external-secrets.io": {"ExternalSecret", "PushSecret", "SecretStore"},
-    "gateway.envoyproxy.io": {"BackendTrafficPolicy", "ClientTrafficPolicy", "EnvoyExtensionPolicy", "SecurityPolicy"},
+    "configuration.konghq.com": {"KongConsumer", "KongIngress", "KongPlugin"},
+    "gateway.envoyproxy.io": {
+        "Backend", "BackendTrafficPolicy", "ClientTrafficPolicy", "EnvoyExtensionPolicy", "HTTPRouteFilter", "SecurityPolicy",
+    },
     "gateway.networking.k8s.io": {
         "BackendTLSPolicy", "GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute", "UDPRoute",
     },
     "generators.external-secrets.io": set(vaults.GENERATORS),
     "grafana.integreatly.org": {"GrafanaAlertRuleGroup", "GrafanaContactPoint", "GrafanaDashboard", "GrafanaDatasource", "GrafanaFolder"},
+    "image.openshift.io": {"ImageStream"},
     "inference.networking.k8s.io": {"InferencePool"},
     "inference.networking.x-k8s.io": {"InferenceModel", "InferenceObjective", "InferencePool"},
     "isindir.github.com": {"SopsSecret"},
@@ -104,8 +113,8 @@ _NAMESPACED = {
     "sparkoperator.k8s.io": {"ScheduledSparkApplication", "SparkApplication"},
     "spv.no": {"AzureKeyVaultSecret"},
     "telemetry.istio.io": {"Telemetry"},
-    "traefik.containo.us": {"IngressRoute", "Middleware"},
-    "traefik.io": {"IngressRoute", "Middleware"},
+    "traefik.containo.us": set(_OF_TRAEFIK),
+    "traefik.io": set(_OF_TRAEFIK),
     "trainer.kubeflow.org": {"TrainJob", "TrainingRuntime"},
     "vpcresources.k8s.aws": {"SecurityGroupPolicy"},
 }  # fmt: skip
@@ -135,6 +144,7 @@ _CLUSTER_SCOPED = {
     "cert-manager.io": {"ClusterIssuer"},
     "gateway.networking.k8s.io": {"GatewayClass"},
     "cloud.google.com": {"ComputeClass"},
+    "configuration.konghq.com": {"KongClusterPlugin", "KongVault"},
     "karpenter.k8s.aws": {"EC2NodeClass"},
     "karpenter.sh": {"NodePool", "NodeClaim"},
     "kueue.x-k8s.io": {

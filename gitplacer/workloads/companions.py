@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import structs
 
 from gitplacer.documents import Cursor
-from gitplacer.documents.parse import load
 from gitplacer.workloads import vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.pointing import label_selector, local, plain_selector, selecting, selects
+from gitplacer.workloads.pointing import group_of, label_selector, local, plain_selector, selecting, selects
 from gitplacer.workloads.vaults import optional
 
 _CERT_MANAGER = "cert-manager.io"
@@ -26,12 +25,6 @@ _GATEWAY = "gateway.networking.k8s.io"
 _ISTIO = "networking.istio.io"
 _GKE = "cloud.google.com"
 _VICTORIA_METRICS = "operator.victoriametrics.com"
-BACKEND_CONFIG = "cloud.google.com/backend-config"
-"""The annotation of a Service that names the BackendConfigs of its ports, as JSON."""
-FRONTEND_CONFIG = "networking.gke.io/v1beta1.FrontendConfig"
-MANAGED_CERTIFICATES = "networking.gke.io/managed-certificates"
-"""Annotations of an Ingress by which GKE finds what is beside it."""
-
 
 # Meshes and gateways
 
@@ -102,6 +95,17 @@ def _http_proxy(root: Cursor) -> ObjectFacts:
     )
 
 
+def _middleware(root: Cursor) -> ObjectFacts:
+    """Who may come in is a Secret; a chain is of others; a page for errors is some Service's."""
+    spec = root.mapping("spec")
+    group, chained = group_of(root.text("apiVersion")), spec.mapping("chain").items("middlewares")
+    guards = [found for key in ("basicAuth", "digestAuth") for found in named(spec.mapping(key), "Secret", "secret")]
+    calls = spec.mapping("forwardAuth").mapping("tls")
+    trusted = [found for key in ("caSecret", "certSecret") for found in named(calls, "Secret", key)]
+    others = optional(found for each in chained for found in local(root, each, "Middleware", group))
+    return ObjectFacts(needs=distinct([*guards, *trusted, *others]))
+
+
 def _inference_pool(root: Cursor) -> ObjectFacts:
     """A selector has `matchLabels`; before v1 it was labels and nothing else."""
     spec = root.mapping("spec")
@@ -126,29 +130,6 @@ def _endpoints(selector: Cursor) -> LabelSelector:
 def _backend_config(root: Cursor) -> ObjectFacts:
     iap = root.mapping("spec").mapping("iap").mapping("oauthclientCredentials")
     return ObjectFacts(needs=distinct(named(iap, "Secret", "secretName")))
-
-
-def beside_service(annotations: Cursor) -> Iterator[Reference]:
-    """The BackendConfigs that a Service of GKE names."""
-    text = annotations.text(BACKEND_CONFIG)
-    documents, _ = load(text) if text else ([], [])
-    written = documents[0].value if documents and documents[0].sound else None
-    if not isinstance(written, dict):
-        return
-    ports = written.get("ports")
-    for name in (written.get("default"), *(ports.values() if isinstance(ports, dict) else ())):
-        if isinstance(name, str) and name:
-            path = (*annotations.path, BACKEND_CONFIG)
-            yield Reference(_GKE, "BackendConfig", name, optional=True, path=path)
-
-
-def beside_ingress(annotations: Cursor) -> Iterator[Reference]:
-    """The FrontendConfig and the certificates that an Ingress of GKE names."""
-    yield from optional(named(annotations, "FrontendConfig", FRONTEND_CONFIG, api_group="networking.gke.io"))
-    for name in annotations.text(MANAGED_CERTIFICATES).split(","):
-        if name.strip():
-            path = (*annotations.path, MANAGED_CERTIFICATES)
-            yield Reference("networking.gke.io", "ManagedCertificate", name.strip(), optional=True, path=path)
 
 
 # Secrets
@@ -249,6 +230,8 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("security.istio.io", "RequestAuthentication"): _rule_of_a_mesh,
     ("telemetry.istio.io", "Telemetry"): _rule_of_a_mesh,
     ("vpcresources.k8s.aws", "SecurityGroupPolicy"): selecting("podSelector", watches=True),
+    ("traefik.containo.us", "Middleware"): _middleware,
+    ("traefik.io", "Middleware"): _middleware,
     **vaults.READERS,
 }
 """(API group, kind) to its reader."""

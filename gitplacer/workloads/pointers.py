@@ -13,7 +13,7 @@ from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import LabelPairs
-from gitplacer.workloads import companions, devices, limitranges, priorityclasses, quotas, vaults
+from gitplacer.workloads import annotated, companions, devices, limitranges, priorityclasses, quotas, vaults
 from gitplacer.workloads.claims import chosen_volume, claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, at, distinct
 from gitplacer.workloads.podtemplate import named
@@ -29,8 +29,6 @@ _SERVING_CERTIFICATES = (
     "service.alpha.openshift.io/serving-cert-secret-name",
 )
 """Annotations of a Service by which OpenShift makes the Secret that they name."""
-_ISSUED = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
-"""Annotations of an Ingress by which cert-manager makes the Secrets that it names."""
 
 
 def _service(root: Cursor) -> ObjectFacts:
@@ -39,7 +37,7 @@ def _service(root: Cursor) -> ObjectFacts:
         selects=selects(plain_selector(root.mapping("spec"), "selector")),
         services=(_written_labels(root),),
         provides=distinct(found for key in _SERVING_CERTIFICATES for found in named(annotations, "Secret", key)),
-        needs=distinct(companions.beside_service(annotations)),
+        needs=distinct(annotated.beside_service(annotations)),
     )
 
 
@@ -69,11 +67,11 @@ def _ingress(root: Cursor) -> ObjectFacts:
     backends = [spec.mapping("defaultBackend"), *(path.mapping("backend") for path in paths)]
     certificates = tuple(found for tls in spec.items("tls") for found in named(tls, "Secret", "secretName"))
     annotations = root.mapping("metadata").mapping("annotations")
-    issued = any(annotations.has(key) for key in _ISSUED)
+    issued = annotated.is_issued(annotations)
     return ObjectFacts(
         provides=distinct(certificates) if issued else (),
         points_at=distinct(reference for backend in backends for reference in _ingress_backend(backend)),
-        needs=distinct([*(() if issued else certificates), *companions.beside_ingress(annotations)]),
+        needs=distinct([*(() if issued else certificates), *annotated.beside_ingress(root, annotations)]),
     )
 
 
@@ -85,19 +83,21 @@ def _ingress_backend(backend: Cursor) -> Iterator[Reference]:
 
 
 def _route(root: Cursor) -> ObjectFacts:
-    """A route serves its backends. The Gateway it hangs on goes along where it is ours, and need not be."""
+    """
+    A route serves its backends. The Gateway it hangs on goes along where it is ours, and need not be; so does what a project has in the place of
+    a filter.
+    """
     spec = root.mapping("spec")
-    backends = [
-        backend
-        for rule in spec.items("rules")
-        for backend in (*rule.items("backendRefs"), *(_mirrored(f) for f in rule.items("filters")))
-    ]
+    rules = spec.items("rules")
+    backends = [backend for rule in rules for backend in rule.items("backendRefs")]
+    filters = [each for owner in (*rules, *backends) for each in owner.items("filters")]
     gateways = [gateway for parent in spec.items("parentRefs") for gateway in local(root, parent, "Gateway", GATEWAY)]
+    extensions = [found for each in filters for found in local(root, each.mapping("extensionRef"), "")]
     return ObjectFacts(
-        points_at=distinct(found for backend in backends for found in local(root, backend, "Service")),
-        needs=distinct(
-            Reference(g.api_group, g.kind, g.name, optional=True, namespace=g.namespace, path=g.path) for g in gateways
+        points_at=distinct(
+            found for each in (*backends, *map(_mirrored, filters)) for found in local(root, each, "Service")
         ),
+        needs=distinct(vaults.optional(iter([*gateways, *extensions]))),
     )
 
 
@@ -140,8 +140,15 @@ def _mirrored(rule_filter: Cursor) -> Cursor:
 
 def _gateway(root: Cursor) -> ObjectFacts:
     listeners = root.mapping("spec").items("listeners")
-    certificates = [item for listener in listeners for item in listener.mapping("tls").items("certificateRefs")]
-    return ObjectFacts(needs=distinct(found for item in certificates for found in local(root, item, "Secret")))
+    written = [item for listener in listeners for item in listener.mapping("tls").items("certificateRefs")]
+    certificates = distinct(found for item in written for found in local(root, item, "Secret"))
+    annotations = root.mapping("metadata").mapping("annotations")
+    if not annotated.is_issued(annotations):
+        return ObjectFacts(needs=certificates)
+    return ObjectFacts(
+        provides=tuple(found for found in certificates if not found.namespace),
+        needs=distinct(annotated.beside_gateway(annotations)),
+    )
 
 
 def _service_account(root: Cursor) -> ObjectFacts:
@@ -266,6 +273,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("route.openshift.io", "Route"): _openshift_route,
     ("traefik.containo.us", "IngressRoute"): _traefik_route,
     ("traefik.io", "IngressRoute"): _traefik_route,
+    ("traefik.io", "IngressRouteTCP"): _traefik_route,
     (priorityclasses.API_GROUP, priorityclasses.KIND): _priority_class,
 }
 """(API group, kind) to its reader. All versions of a group look alike in what is read here."""
