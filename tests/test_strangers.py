@@ -261,6 +261,13 @@ HARMLESS: dict[str, dict[str, Any]] = {
     "no substitution": put(CONFIG, (*ANNOTATIONS, "kustomize.toolkit.fluxcd.io/substitute"), "disabled"),
     "a link": put(CONFIG, (*ANNOTATIONS, "link.argocd.argoproj.io/external-link"), "docs|https://example.com/x"),
     "a note of Helm's": put(CONFIG, ("metadata", "labels"), {"helm.sh/chart": "x-1.0", "app.kubernetes.io/managed-by": "Helm"}),
+    "names of Secrets": put(
+        CONFIG, ANNOTATIONS,
+        {
+            "nginx.ingress.kubernetes.io/auth-secret": "basic-auth", "nginx.ingress.kubernetes.io/auth-tls-secret": "team/client-ca",
+            "vault.hashicorp.com/agent-inject-secret-config": "secret/data/ray/config",
+        },
+    ),
     "a baseline pod": put(
         POD, ("spec",),
         {
@@ -304,6 +311,19 @@ SECRET_TEXTS = [
     ("PASSWORD_FILE", "/etc/secret/password", False),
     ("SECRET_NAME", "database", False),
     ("USE_TOKEN_AUTH", "true", False),
+    ("GOOGLE_APPLICATION_CREDENTIALS", "/var/secrets/google/key.json", False),
+    ("AWS_SECRET_ACCESS_KEY", "/wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", True),  # begins as a path does
+    ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials", False),
+    ("TOKEN_URL", f"https://app:{SECRETS}@login.example.com/token", True),
+    ("TOKEN_URL", f"https://login.example.com/?token={SECRETS}", True),
+    ("DB_SECRET_ARN", "arn:aws:secretsmanager:us-west-2:111122223333:secret:rds-a1", False),
+    ("OPENAI_API_KEY", "EMPTY", False),
+    ("HF_TOKEN", "$HUGGING_FACE_TOKEN", False),
+    ("REDIS_PASSWORD", f"{SECRETS}$x", True),
+    ("FLAGS", "--hf-token=$HF_TOKEN --url redis://:$REDIS_PASSWORD@redis:6379", False),
+    ("FLAGS", 'export HF_TOKEN="$TOKEN" && serve', False),
+    ("FLAGS", f"--hf-token=$HF_TOKEN --password={SECRETS}", True),
+    ("FLAGS", "--eos-token=</s>", False),
 ]
 
 

@@ -15,12 +15,22 @@ from gitplacer.rules.anything import Anything, ObjectRule
 from gitplacer.rules.secretwords import surely_secret
 from gitplacer.rules.serverfields import LAST_APPLIED
 from gitplacer.rules.sops import is_sops
+from gitplacer.workloads.annotated import SECRETS as NAMING_SECRETS
 
 _SECRET_FIELDS = ("data", "stringData")
 _ENCRYPTED = "ENC["
 _ARGUMENTS = ("args", "command")
-_NO_VALUES = ("checksum/", "allow.gitplacer.dev/", LAST_APPLIED)
-"""Annotations with the digest of a secret, with a reason, and one that another rule refuses."""
+_NO_VALUES = (
+    "checksum/",
+    "allow.gitplacer.dev/",
+    LAST_APPLIED,
+    "vault.hashicorp.com/agent-inject-secret-",
+    *NAMING_SECRETS,
+)
+"""
+Annotations with the digest of a secret, with a reason, and one that another rule refuses; those that say where in a vault a secret is, and those
+that name a Secret.
+"""
 _INSTEAD = "seal it, let an ExternalSecret bring it, or encrypt it with SOPS; its Tenant may say secrets: Plain"
 
 
