@@ -24,6 +24,7 @@ from gitplacer.source.files import Memo, NoMemo, Reading, SourceDocument, read_d
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, identity_in
 from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
+from gitplacer.workloads import devices
 from gitplacer.workloads.facts import ObjectFacts, reserved
 from gitplacer.workloads.surroundings import USUAL
 
@@ -91,8 +92,10 @@ class Deployed:
         claims: dict[str, dict[str, Resources]] = defaultdict(dict)
         for item in items:
             identity = identity_in(item.document)
-            if identity is not None and identity.kind == "ResourceClaimTemplate":
-                claims[identity.namespace][identity.name] = item.facts.devices
+            if identity is not None:
+                kind = (identity.api_group, identity.kind)
+                for name in devices.templates(kind, identity.name, item.facts):
+                    claims[identity.namespace][name] = item.facts.devices
         volumes = {
             f"{identity.namespace}/{identity.name}": item.facts.volume
             for item in items

@@ -23,6 +23,7 @@ from gitplacer.source.apigroups import api_group
 from gitplacer.source.files import MAX_FILE
 from gitplacer.source.kindnames import is_known, likely
 from gitplacer.source.workloadkinds import KIND, read_declarations
+from gitplacer.workloads import devices as claimable
 from gitplacer.workloads.facts import ObjectFacts, Reserve
 from gitplacer.workloads.limitranges import LimitItem
 from gitplacer.workloads.surroundings import USUAL, Surroundings
@@ -142,12 +143,13 @@ def _claims(documents: Iterable[Document]) -> Mapping[str, dict[str, Resources |
     """The devices of each ResourceClaimTemplate by namespace and name; None for one that cannot be counted."""
     found: dict[str, dict[str, Resources | None]] = defaultdict(dict)
     for document in documents:
-        group, _, _ = str(document.value.get("apiVersion")).rpartition("/")
-        if (group, document.value.get("kind")) == ("resource.k8s.io", "ResourceClaimTemplate"):
+        group, kind = api_group(str(document.value.get("apiVersion"))), str(document.value.get("kind"))
+        if (group, kind) in claimable.MAKERS:
             facts, problems = workloads.read(document)
             template = Sized(document, facts)
             is_counted = not any(problem.severity is Severity.ERROR for problem in problems)
-            found[template.namespace][template.name] = facts.devices if is_counted else None
+            for name in claimable.templates((group, kind), template.name, facts):
+                found[template.namespace][name] = facts.devices if is_counted else None
     return found
 
 

@@ -33,6 +33,7 @@ from gitplacer.profiles import ClusterProfile
 from gitplacer.reach import bound
 from gitplacer.source.accounts import foreign_accounts
 from gitplacer.source.allowances import not_allowed
+from gitplacer.source.claims import claimed
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads.facts import ObjectFacts
@@ -330,11 +331,11 @@ class Variants:
     def _claims(self, member: SourceObject, cluster: Cluster) -> tuple[tuple[str, Resources], ...]:
         """The templates of an object's namespace as they are on a cluster, where an override may change them too."""
         templates = self._source.claim_templates.get(member.identity.namespace, ())
-        return tuple((item.identity.name, self.facts(item, cluster).devices) for item in templates)
+        return tuple(each for item in templates for each in claimed(item, self.facts(item, cluster)))
 
     def _claims_in_source(self, member: SourceObject) -> tuple[tuple[str, Resources], ...]:
         templates = self._source.claim_templates.get(member.identity.namespace, ())
-        return tuple((item.identity.name, item.facts.devices) for item in templates)
+        return tuple(each for item in templates for each in claimed(item, item.facts))
 
     def gang(self, group: Group, cluster: Cluster, counts: Counts = AS_WRITTEN) -> Gang:
         """The pods of a group on a cluster, as many as its counts there say."""

@@ -17,6 +17,12 @@ kind: ResourceClaimTemplate
 metadata: {name: gpus, namespace: %s}
 spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}}
 """
+DOMAIN = """\
+apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: rack, namespace: x}
+spec: {numNodes: 0, channel: {resourceClaimTemplate: {name: gpus}}}
+"""
 CLAIMING = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -66,6 +72,26 @@ def test_claimed_devices_count_whatever_an_override_changes_beside_them() -> Non
 def test_an_override_of_a_claim_template_counts_where_it_applies() -> None:
     story = Story.of(cluster("a"), ANYWHERE, claiming("x", "one"), FOUR, capacity=devices())
     assert outcome(story.run()) == {"x/one": "Wait  NoClusterFits"}
+
+
+def test_the_channels_of_a_compute_domain_count_and_it_goes_along_with_its_pods() -> None:
+    """Two pods of one domain take the channels of two nodes, also once the files are all that is known of them."""
+    plain = snapshot("a", "n1 16 64Gi", "n2 16 64Gi")["a.yaml"]
+    channel = "deviceclass.resource.kubernetes.io/compute-domain-default-channel.nvidia.com"
+    room = {
+        "a.yaml": plain.replace("memory: 64Gi}", f'memory: 64Gi, {channel}: "1"}}')
+        + "serves: [resource.nvidia.com/v1beta1]\n"
+    }
+    story = Story.of(cluster("a"), ANYWHERE, {**claiming("x", "one"), "workloads/x/claim.yaml": DOMAIN}, capacity=room)
+    done = story.run()
+    assert outcome(done) == {"x/one": "Place a Fits"}
+    assert "clusters/a/workloads/x/one/claim.yaml" in done.tree
+    story.source["workloads/x/one.yaml"] = "kind: [\n"
+    other = f'{{name: c, image: i, resources: {{limits: {{{channel}: "1"}}}}}}'
+    story.source["workloads/x/two.yaml"] = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: two}}\nspec: {{containers: [{other}]}}\n"
+    )
+    assert outcome(story.run())["x/two"] == "Wait  NoClusterFits"
 
 
 ELASTIC = rayservice("x", "one", workers=2, gpus=1)["workloads/x/one.yaml"].replace(

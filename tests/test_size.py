@@ -619,6 +619,22 @@ def test_a_claim_comes_to_the_devices_of_its_template(template: Json, devices: i
     assert sized(template, raycluster(workers)).total.get(DEVICE, 0) == 3 * devices
 
 
+DOMAIN = {
+    "apiVersion": "resource.nvidia.com/v1beta1",
+    "kind": "ComputeDomain",
+    "metadata": {"name": "rack"},
+    "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": "gpus"}}},
+}
+
+
+def test_a_compute_domain_makes_the_template_by_which_each_node_has_one_pod_in_it() -> None:
+    workers = group(replicas=3, template=pod_spec(A, resourceClaims=CLAIMS))
+    for documents in ((DOMAIN, raycluster(workers)), (raycluster(workers), DOMAIN)):
+        channels = "deviceclass.resource.kubernetes.io/compute-domain-default-channel.nvidia.com"
+        assert sized(*documents).total[channels] == 3
+    assert codes({**DOMAIN, "spec": {}}, raycluster(workers)) == ["UnknownDevices"]
+
+
 @pytest.mark.parametrize(
     ("template", "code"),
     [

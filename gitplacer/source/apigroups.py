@@ -99,6 +99,7 @@ _NAMESPACED = {
         "VMAlertmanagerConfig", "VMPodScrape", "VMProbe", "VMRule", "VMScrapeConfig", "VMServiceScrape", "VMStaticScrape",
     },
     "projectcontour.io": {"HTTPProxy"},
+    "resource.nvidia.com": {"ComputeDomain"},
     "route.openshift.io": {"Route"},
     "scheduling.sigs.k8s.io": {"PodGroup"},
     "scheduling.volcano.sh": {"PodGroup"},

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import structs
 
 from gitplacer.documents import Cursor
-from gitplacer.workloads import vaults
+from gitplacer.workloads import devices, vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
@@ -230,6 +230,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("security.istio.io", "RequestAuthentication"): _rule_of_a_mesh,
     ("telemetry.istio.io", "Telemetry"): _rule_of_a_mesh,
     ("vpcresources.k8s.aws", "SecurityGroupPolicy"): selecting("podSelector", watches=True),
+    devices.DOMAIN: devices.read_domain,
     ("traefik.containo.us", "Middleware"): _middleware,
     ("traefik.io", "Middleware"): _middleware,
     **vaults.READERS,

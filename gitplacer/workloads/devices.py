@@ -1,25 +1,34 @@
 """
-ResourceClaimTemplate: how many devices each pod claims that names it.
+ResourceClaimTemplate: how many devices each pod claims that names it; and what makes one.
 
 A claim is counted as the extended resource that Kubernetes gives a device class
 (`deviceclass.resource.kubernetes.io/<class>`), so that nodes can offer it like any other. A request whose number only
 the allocation knows (all devices of a kind, the first that is available of several) has no size. Which devices of the class a request
 refuses, or takes a part of, stands in no resource: that is told.
-Source: the resource.k8s.io API, v1, v1beta2 and v1beta1.
+Source: the resource.k8s.io API, v1, v1beta2 and v1beta1; of a ComputeDomain compute-domain-workload-claim-template.tmpl.yaml of NVIDIA's driver for DRA.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gitplacer.documents import Cursor
 from gitplacer.model.resources import Resources
 from gitplacer.problems import Severity
-from gitplacer.workloads.facts import ObjectFacts
+from gitplacer.workloads.facts import ObjectFacts, distinct
+from gitplacer.workloads.podtemplate import named
 
 PREFIX = "deviceclass.resource.kubernetes.io/"
 
 TPU = "google.com/tpu"
 """The extended resource of TPU chips, counted for each host."""
 
+API_GROUP, KIND = "resource.k8s.io", "ResourceClaimTemplate"
+DOMAIN = ("resource.nvidia.com", "ComputeDomain")
+MAKERS = frozenset({(API_GROUP, KIND), DOMAIN})
+"""What is a ResourceClaimTemplate, or makes one."""
+_CHANNEL = "compute-domain-default-channel.nvidia.com"
+"""The class of the one device that a node has for all of a ComputeDomain that are there."""
 
 _ROOM = "leave room on the clusters it may go to"
 _NARROWING = (
@@ -66,6 +75,21 @@ def read(root: Cursor) -> ObjectFacts:
             _report_narrowing(exact)
             total[PREFIX + name] = total.get(PREFIX + name, 0) + number
     return ObjectFacts(devices=Resources(total))
+
+
+def read_domain(root: Cursor) -> ObjectFacts:
+    """NVIDIA's ComputeDomain, which joins GPUs of several nodes, makes the template by which pods get in."""
+    made = root.mapping("spec").mapping("channel").mapping("resourceClaimTemplate")
+    return ObjectFacts(
+        provides=distinct(named(made, KIND, api_group=API_GROUP)), devices=Resources({PREFIX + _CHANNEL: 1})
+    )
+
+
+def templates(key: tuple[str, str], name: str, facts: ObjectFacts) -> Iterator[str]:
+    """The names of the ResourceClaimTemplates that an object of a kind is, or that are made of it."""
+    if key == (API_GROUP, KIND):
+        yield name
+    yield from (made.name for made in facts.provides if (made.api_group, made.kind) == (API_GROUP, KIND))
 
 
 def _report_narrowing(owner: Cursor) -> None:
