@@ -103,6 +103,17 @@ def test_the_secret_of_a_volume_is_missed_in_the_namespace_of_the_pod_alone(name
     assert messages == ([f"{NEEDS_TOKEN}, and a and b are not known to have it"] if missed else [])
 
 
+@pytest.mark.parametrize(
+    ("serves", "without"),
+    [("", "a and b are"), ("serves: [ray.io/v1]", "a and b are"), ("serves: [route.openshift.io/v1]", "b is")],
+)
+def test_what_openshift_has_in_every_namespace_is_missed_elsewhere_alone(serves: str, without: str) -> None:
+    text = pod("p", ", envFrom: [{configMapRef: {name: openshift-service-ca.crt}}]")
+    story = Story.of(*BOTH, ANYWHERE, text, capacity={**ROOM, "a.yaml": f"{ROOM['a.yaml']}{serves}\n"})
+    [(_, _, message)] = told(story, "MissingReference")
+    assert message.endswith(f"which is not in the source, and {without} not known to have it")
+
+
 OPTIONAL = ", envFrom: [{secretRef: {name: token, optional: true}}]"
 ROOT_CA = ", envFrom: [{configMapRef: {name: kube-root-ca.crt}}]"
 

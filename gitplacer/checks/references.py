@@ -27,6 +27,8 @@ _BROUGHT = frozenset(
     }
 )
 """What every cluster, or every namespace of it, has."""
+_OF_OPENSHIFT = frozenset({("", "ConfigMap", "openshift-service-ca.crt")})
+"""What OpenShift has in every namespace besides: the authority that signs what it makes for `serving-cert-secret-name`."""
 _ABSENT = ", which "
 
 
@@ -126,7 +128,15 @@ def _is_there(profile: ClusterProfile, member: SourceObject, target: Identity) -
     bound = (
         target.kind == "PersistentVolume" and f"{member.identity.namespace}/{member.identity.name}" in profile.volumes
     )
-    return bound or profile.has(target)
+    return bound or profile.has(target) or (_is_openshift(profile) and _named(target) in _OF_OPENSHIFT)
+
+
+def _is_openshift(profile: ClusterProfile) -> bool:
+    return any(group.endswith(".openshift.io") for group in profile.serves or ())
+
+
+def _named(target: Identity) -> tuple[str, str, str]:
+    return target.api_group, target.kind, target.name
 
 
 def _told(clusters: frozenset[str]) -> str:
