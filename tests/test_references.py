@@ -135,6 +135,16 @@ def test_a_pod_takes_along_the_networks_that_it_is_attached_to(annotation: str, 
     assert {each.namespace for each in found} <= {"", "team", "far"}
 
 
+@pytest.mark.parametrize("group", ["autoscaling.x-k8s.io", "cluster-autoscaler.kubernetes.io"])
+def test_a_pod_takes_along_the_order_for_its_machine_and_that_its_templates(group: str) -> None:
+    template = {"metadata": {"annotations": {f"{group}/consume-provisioning-request": "queued"}}, **TEMPLATE}
+    found = facts(obj("apps/v1", "Deployment", {"template": template})).needs
+    assert names(found) == ["ProvisioningRequest/queued?"]
+    ordered = [{"count": 2, "podTemplateRef": {"name": "t"}}, {"count": 1}]
+    order = facts(obj("autoscaling.x-k8s.io/v1", "ProvisioningRequest", {"podSets": ordered}))
+    assert (names(order.needs), order.sized) == (["PodTemplate/t"], False)
+
+
 @pytest.mark.parametrize(
     ("metadata", "needs"),
     [

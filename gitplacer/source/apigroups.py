@@ -60,6 +60,7 @@ _NAMESPACED = {
     "storage.k8s.io": {"CSIStorageCapacity"},
     "argoproj.io": {"AnalysisTemplate", "CronWorkflow", "Workflow", "WorkflowTemplate"},
     "autoscaling.k8s.io": {"VerticalPodAutoscaler"},
+    "autoscaling.x-k8s.io": {"ProvisioningRequest"},
     "bitnami.com": {"SealedSecret"},
     "cert-manager.io": {"Certificate", "CertificateRequest", "Issuer"},
     "cilium.io": {"CiliumEnvoyConfig", "CiliumNetworkPolicy"},

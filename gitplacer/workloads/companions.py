@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import structs
 
 from gitplacer.documents import Cursor
-from gitplacer.workloads import devices, vaults
+from gitplacer.workloads import devices, provisioning, vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
@@ -203,6 +203,7 @@ def authentication_of(spec: Cursor) -> Iterator[Reference]:
 
 _ENVOY = "gateway.envoyproxy.io"
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
+    (provisioning.API_GROUP, provisioning.KIND): provisioning.read,
     (_CERT_MANAGER, "Issuer"): _issuer,
     ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
     (_GKE, "BackendConfig"): _backend_config,

@@ -27,6 +27,7 @@ from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, d
 from gitplacer.workloads.images import is_image
 from gitplacer.workloads.networks import attached
 from gitplacer.workloads.podgroups import joined
+from gitplacer.workloads.provisioning import consumed
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
 from gitplacer.workloads.webhooks import asked_for
@@ -117,7 +118,7 @@ def read_pod(pod: Cursor, around: Surroundings, injected: Injected = NONE) -> Po
     for webhook in asked_for(metadata, spec):
         what = f"the container {webhook.container} that a webhook adds for {webhook.key}"
         _report_uncounted(metadata.mapping(webhook.where), webhook.key, what)
-    named_there = (*attached(metadata), *joined(metadata))
+    named_there = (*attached(metadata), *joined(metadata), *consumed(metadata))
     return replace(found, needs=(*found.needs, *named_there)) if named_there else found
 
 
