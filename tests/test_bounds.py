@@ -273,6 +273,8 @@ def test_what_is_no_manifest_is_one_problem(files: dict[str, str], told: list[tu
         ("traefik.io/v1alpha1", "IngressRouteTCP", True),
         ("configuration.konghq.com/v1", "KongPlugin", True),
         ("image.openshift.io/v1", "ImageStream", True),
+        ("serving.kserve.io/v1alpha1", "ServingRuntime", True),
+        ("serving.kserve.io/v1alpha1", "ClusterServingRuntime", False),
         ("configuration.konghq.com/v1", "KongClusterPlugin", False),
         ("generators.external-secrets.io/v1alpha1", "ClusterGenerator", False),
         ("operator.victoriametrics.com/v1beta1", "VMAgent", False),
@@ -287,6 +289,24 @@ def test_kinds_that_are_often_beside_workloads_are_known_by_name(api_version: st
     story = small_fleet()
     story.source["workloads/ns/a.yaml"] = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n"
     assert ("NotAllowed" not in {p.code for p in story.run().problems}) is taken
+
+
+def test_an_inference_service_takes_its_serving_runtime_along() -> None:
+    story = small_fleet()
+    story.capacity = {
+        name: f"{text}serves: [serving.kserve.io/v1beta1, serving.kserve.io/v1alpha1]\n"
+        for name, text in story.capacity.items()
+    }
+    story.source["workloads/ns/a.yaml"] = (
+        "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: llama}\nspec: {predictor: {model: "
+        "{modelFormat: {name: vLLM}, runtime: vllm, resources: {requests: {cpu: 1, memory: 1Gi}}}}}\n"
+        "---\napiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: vllm}\n"
+        "spec: {containers: [{name: kserve-container, image: vllm/vllm-openai}]}\n"
+    )
+    done = story.run()
+    [written] = [done.tree.read(path) for path in done.tree if path.endswith("workloads/ns/llama/a.yaml")]
+    assert b"kind: InferenceService" in written and b"kind: ServingRuntime" in written
+    assert not [p for p in done.problems if p.severity is Severity.ERROR]
 
 
 TEMPLATES = {
