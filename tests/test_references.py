@@ -777,6 +777,33 @@ def test_a_middleware_is_found_however_its_namespace_and_its_name_are_parted() -
     assert all(each.optional and each.namespace for each in found)
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "key"),
+    [
+        ("monitoring.coreos.com/v1", "PodMonitor", "podMetricsEndpoints"),
+        ("monitoring.coreos.com/v1", "ServiceMonitor", "endpoints"),
+        ("operator.victoriametrics.com/v1beta1", "VMPodScrape", "podMetricsEndpoints"),
+        ("operator.victoriametrics.com/v1beta1", "VMServiceScrape", "endpoints"),
+    ],
+)
+def test_a_monitor_needs_the_secrets_by_which_it_asks(api_version: str, kind: str, key: str) -> None:
+    basic = {"username": {"name": "who", "key": "u"}, "password": {"name": "who", "key": "p"}}
+    tls = {"ca": {"configMap": {"name": "ca"}}, "cert": {"secret": {"name": "cert"}}, "keySecret": {"name": "key"}}
+    oauth = {"clientId": {"secret": {"name": "id"}}, "clientSecret": {"name": "id"}}
+    token = {"credentials": {"name": "token", "optional": True}}
+    endpoints = [{"port": "metrics", "basicAuth": basic, "tlsConfig": tls}, {"oauth2": oauth, "authorization": token}]
+    found = facts(obj(api_version, kind, {"selector": {"matchLabels": {"a": "b"}}, key: endpoints}))
+    assert names(found.needs) == [
+        "ConfigMap/ca",
+        "Secret/cert",
+        "Secret/id",
+        "Secret/key",
+        "Secret/token?",
+        "Secret/who",
+    ]
+    assert found.selects or found.picks
+
+
 def test_an_autoscaler_points_at_its_target_by_api_group() -> None:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     [found] = facts(obj("autoscaling/v2", "HorizontalPodAutoscaler", {"scaleTargetRef": target})).points_at

@@ -166,7 +166,9 @@ def pod_monitor(root: Cursor) -> ObjectFacts:
     spaces = root.mapping("spec").mapping("namespaceSelector")
     if spaces.boolean("any"):
         return ObjectFacts()
-    return selecting("selector", watches=True)(root).but(looks_at=spaces.texts("matchNames"))
+    found = selecting("selector", watches=True)(root)
+    keys = distinct(_keys_of_scraping(root.mapping("spec").items("podMetricsEndpoints")))
+    return found.but(looks_at=spaces.texts("matchNames"), needs=keys)
 
 
 def _service_monitor(root: Cursor) -> ObjectFacts:
@@ -174,8 +176,21 @@ def _service_monitor(root: Cursor) -> ObjectFacts:
     spaces = spec.mapping("namespaceSelector")
     if spaces.boolean("any"):
         return ObjectFacts()
-    picks = selects(label_selector(spec.mapping("selector")))
-    return ObjectFacts(picks=picks, watches=True, looks_at=spaces.texts("matchNames"))
+    picks, keys = selects(label_selector(spec.mapping("selector"))), _keys_of_scraping(spec.items("endpoints"))
+    return ObjectFacts(picks=picks, watches=True, looks_at=spaces.texts("matchNames"), needs=distinct(keys))
+
+
+def _keys_of_scraping(endpoints: list[Cursor]) -> Iterator[Reference]:
+    """The Secrets and ConfigMaps by which metrics are asked for; an operator passes over a monitor that lacks one."""
+    for endpoint in endpoints:
+        basic, oauth, tls = (endpoint.mapping(key) for key in ("basicAuth", "oauth2", "tlsConfig"))
+        token = endpoint.mapping("authorization").mapping("credentials")
+        secrets = (basic.mapping("username"), basic.mapping("password"), token, endpoint.mapping("bearerTokenSecret"))
+        for secret in (*secrets, oauth.mapping("clientSecret"), tls.mapping("keySecret")):
+            yield from named(secret, "Secret")
+        for either in (oauth.mapping("clientId"), tls.mapping("ca"), tls.mapping("cert")):
+            yield from named(either.mapping("secret"), "Secret")
+            yield from named(either.mapping("configMap"), "ConfigMap")
 
 
 # Autoscalers
