@@ -1495,6 +1495,7 @@ def test_where_nothing_makes_pods_that_is_said(here: Here, capfd: Capture, outpu
         ("kueue.x-k8s.io/v1beta1", "LocalQueue", "", ""),
         ("gitplacer.dev/v1alpha1", "Cluster", "", ""),
         ("kustomize.config.k8s.io/v1beta1", "Kustomization", "", ""),
+        ("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", "", ""),
     ],
 )
 def test_of_a_kind_that_nobody_knows_it_is_told_that_nothing_is_counted(

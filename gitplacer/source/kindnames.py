@@ -10,10 +10,13 @@ from gitplacer.plaintext import one
 from gitplacer.problems import meant, nearest
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.apigroups import groups_of, is_cluster_scoped, is_known_namespaced, like
+from gitplacer.workloads import networks
 
 RAY_GROUP = "ray.io"
 _KUSTOMIZE = "kustomize.config.k8s.io"
 """Of what is no object of any cluster, and lies beside those that it is about."""
+_NO_PODS = frozenset({(networks.API_GROUP, networks.KIND)})
+"""Kinds that may do harm in workload paths, so that they are not among those that may stand there, and of which it is known that they become no pods."""
 AS_A_LIST = "write its items one by one, or as a List: apiVersion: v1 and kind: List, and both in each item"
 """What to do about a list of one kind, such as a ConfigMapList."""
 
@@ -22,7 +25,8 @@ def is_known(group: str, kind: str) -> bool:
     """Whether a kind is Ray's, Kubernetes' own, or one of those that are often beside them."""
     if group == RAY_GROUP:
         return kind in RAY_KINDS
-    return group == _KUSTOMIZE or is_known_namespaced(group, kind) or is_cluster_scoped(group, kind)
+    podless = group == _KUSTOMIZE or (group, kind) in _NO_PODS
+    return podless or is_known_namespaced(group, kind) or is_cluster_scoped(group, kind)
 
 
 def likely(group: str, kind: str) -> str:
