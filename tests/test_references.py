@@ -497,12 +497,12 @@ def host(name: str) -> dict[str, Any]:
                 "traefik.io/v1alpha1",
                 "IngressRoute",
                 {
-                    "tls": {"secretName": "t"},
+                    "tls": {"secretName": "t", "options": {"name": "modern"}},
                     "routes": [{"middlewares": [{"name": "m"}, {"name": "far", "namespace": "other"}]}],
                 },
             ),
             [],
-            ["Secret/t", "Middleware/m?"],
+            ["Secret/t", "Middleware/m?", "TLSOption/modern?"],
         ),
         (
             obj("v1", "Service", {}, metadata={"annotations": {"cloud.google.com/backend-config": BACKEND}}),

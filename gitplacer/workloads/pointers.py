@@ -125,6 +125,7 @@ def _traefik_route(root: Cursor) -> ObjectFacts:
             [
                 *named(spec.mapping("tls"), "Secret", "secretName"),
                 *vaults.optional(f for each in middlewares for f in local(root, each, "Middleware", group)),
+                *vaults.optional(local(root, spec.mapping("tls").mapping("options"), "TLSOption", group)),
             ]
         ),
     )
