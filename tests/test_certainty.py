@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gitplacer.explain.findings import finding_text
 from gitplacer.hydrate import hydrate
 from gitplacer.placement import stage
 from gitplacer.placement.ledger import Ledger
@@ -19,7 +20,18 @@ from gitplacer.remedies import few_remedies, remedy
 from gitplacer.scheduler.answer import Refuted, refuted
 from gitplacer.source.files import InMemory
 from tests.packing_quality import drawn, waiting
-from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, outcome, policy, rayservice, snapshot
+from tests.stories import (
+    ANYWHERE,
+    PRIVILEGED,
+    Story,
+    cluster,
+    decisions,
+    deployment,
+    outcome,
+    policy,
+    rayservice,
+    snapshot,
+)
 
 NODES = snapshot("a", "n1 4 32Gi 1", "n2 4 32Gi")
 FIRST = rayservice("x", "first", cpu="2")  # a head, and a worker for the one GPU
@@ -78,6 +90,63 @@ def test_pods_that_wait_for_machines_do_not_take_the_room_of_others(count: int, 
     assert outcome(story.run()) == {"x/first": "Place a Fits"}
     story.source |= pods("z", "second", count, cpu)
     assert outcome(story.run())["z/second"] == result
+
+
+ZONE = "topology.kubernetes.io/zone"
+SPREAD = f"topologySpreadConstraints: [{{topologyKey: {ZONE}, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {{matchLabels: {{app: web}}}}}}]"
+ABOUT_WEB = (
+    "requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: %s, labelSelector: {matchLabels: {app: web}}}]"
+)
+TOGETHER = f"affinity: {{podAffinity: {{{ABOUT_WEB % ZONE}}}}}"
+APART = f"affinity: {{podAntiAffinity: {{{ABOUT_WEB % 'kubernetes.io/hostname'}}}}}"
+
+
+def beside_a_machine(zone: str, rule: str, count: int, nodes: int = 1) -> Story:
+    """A batch that only a machine takes which comes to a zone for it, and has room for one pod more; and an app beside it."""
+    type_ = (
+        f"{{name: new, max: 1, allocatable: {{cpu: 4, memory: 32Gi, pods: 9}}, labels: {{{ZONE}: {zone}, pool: new}}}}"
+    )
+    return Story.of(
+        cluster("a", autoscaler=f"{{type: ClusterAutoscaler, nodeTypes: [{type_}]}}"),
+        ANYWHERE,
+        deployment("batch", "one", "requests: {cpu: 3, memory: 1Gi}", spec="nodeSelector: {pool: new}"),
+        deployment("x", "web", "requests: {cpu: 1, memory: 1Gi}", replicas=count, spec=rule),
+        capacity=snapshot("a", *(f"n{i} 8 32Gi| , labels: {{{ZONE}: a}}" for i in range(nodes))),
+    )
+
+
+@pytest.mark.parametrize(
+    ("zone", "rule", "count", "nodes", "result"),
+    [
+        pytest.param("a", SPREAD, 4, 1, "Place a Fits", id="a machine in the zone over which they are spread"),
+        pytest.param("b", SPREAD, 3, 1, "Place a Fits", id="a zone that takes as many as have to go there"),
+        pytest.param("b", SPREAD, 4, 1, "Wait  TightFit", id="a zone that is soon full"),
+        pytest.param("a", TOGETHER, 4, 1, "Place a Fits", id="a machine in the zone where they are together"),
+        pytest.param("b", TOGETHER, 2, 1, "Wait  TightFit", id="a zone where the first may go, and no other"),
+        pytest.param("b", "", 8, 1, "Place a Fits", id="pods that mind nothing but room"),
+        pytest.param("b", APART, 700, 700, "Place a Fits", id="too many to be tried, each on a node of its own"),
+    ],
+)  # fmt: skip
+def test_a_zone_may_come_with_a_machine_that_another_waits_for(
+    zone: str, rule: str, count: int, nodes: int, result: str
+) -> None:
+    """It counts for pods that are spread, and those that stay together may go there, though they are promised room without it."""
+    story = beside_a_machine(zone, rule, count, nodes)
+    assert outcome(story.run()) == {"batch/one": "Place a FitsByScaleUp", "x/web": result}
+
+
+def test_no_machine_comes_to_a_zone_that_leaves_out_whom_room_was_promised_before() -> None:
+    story = beside_a_machine("b", SPREAD, 4)
+    batch = story.source.pop("workloads/batch/one.yaml")
+    assert outcome(story.run()) == {"x/web": "Place a Fits"}
+    story.source["workloads/batch/one.yaml"] = batch
+    assert outcome(story.run()) == {"batch/one": "Wait  TightFit", "x/web": "Keep a Kept"}
+
+
+def test_it_is_told_that_an_order_leaves_a_pod_out_once_the_machines_are_there() -> None:
+    decided = decisions(beside_a_machine("b", SPREAD, 4).run())
+    said = finding_text(decided["x/web"].finding)
+    assert "with the machines that are to be added, with LeastAllocated scoring, a pod finds no node" in said
 
 
 @pytest.mark.parametrize("second", ["", "port", "apart"])

@@ -42,6 +42,7 @@ Found = TypeVar("Found", Packing, Packing | Shortfall)
 _FINISHED = ("Succeeded", "Failed")
 CROWDED = 0.4
 """The share of what is free from which on it counts as much that it is promised."""
+WITH_MACHINES = "with the machines that are to be added"
 _BESIDE = " (update)"
 """Ends the name under which a group holds the room of pods that come beside those it has. No id of a group has a space."""
 _REMEMBERED = 64
@@ -257,7 +258,10 @@ class Ledger:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""
         if self._coarse and gang and not lucky:
             return False
-        now = self._stage.proves(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
+        now = all(
+            self._stage.proves(gang, self.coming, lucky=lucky, added=added)
+            for added in self._machines(gang, lucky, opened)
+        )
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
 
     def lacks_proof(self, gang: Gang, first: Callable[[PodShape], int]) -> Lack | None:
@@ -270,7 +274,9 @@ class Ledger:
         if self._coarse and gang:
             return Lack()
         lack = self._stage.lacks_proof(gang, self.coming, first)
-        if lack is None and not all(later.proves(gang) for later in self._later):
+        if lack is None and not (
+            self._proves_beside_machines(gang) and all(later.proves(gang) for later in self._later)
+        ):
             return Lack()
         if lack is None and not self.minds(gang):
             self._proved.add(gang)
@@ -292,22 +298,38 @@ class Ledger:
         """
         if self._coarse and gang and not lucky:
             return COARSE
-        now = self._stage.tight(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
-        if now is not None:
-            return now
+        for number, added in enumerate(self._machines(gang, lucky, opened)):
+            now = self._stage.tight(gang, self.coming, lucky=lucky, added=added)
+            if now is not None:
+                return replace(now, order=f"{now.order}, {WITH_MACHINES}") if number and now is not NOT_TRIED else now
         # Room was kept on the strength of a proof, so it takes a proof to let others in beside it, or a trial of those for whom there is none.
         safe = all(later.is_certain(gang, lucky=lucky, opened=opened) for later in self._later)
         return None if safe else NOT_TRIED
 
     def steps_of_trial(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> int:
         """How many steps it took to find that out: pods bound, times their sorts."""
-        return self._stage.steps_of_trial(gang, self.coming, lucky=lucky, added=self._added(lucky, opened))
+        return sum(
+            self._stage.steps_of_trial(gang, self.coming, lucky=lucky, added=added)
+            for added in self._machines(gang, lucky, opened)
+        )
 
-    def _added(self, lucky: bool, opened: Sequence[str]) -> tuple[str, ...]:
-        """What is promised without machines that are to be added does not count on them; whoever is left out beside may get one."""
-        if not lucky and not opened:
-            return ()
-        return tuple(sorted((*(key for key in self._promised if key), *opened)))
+    def _machines(self, gang: Gang, lucky: bool, opened: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """
+        With which machines that are to be added every order has to work. What is promised without any does not count on them; whoever is left out beside may
+        get one. To pods that mind nothing but room more machines are more room, but a zone that comes with one may be where pods that are spread have to
+        go next, or where the first goes of those that stay together: so where rules hold, it has to work without them and with them.
+        """
+        if lucky or opened:
+            yield tuple(sorted((*(key for key in self._promised if key), *opened)))
+            return
+        yield ()
+        if any(self._promised) and (self._stage.minds(gang, self.coming) or self.coming.ruled(False)):
+            yield tuple(sorted(filter(None, self._promised)))
+
+    def _proves_beside_machines(self, gang: Gang) -> bool:
+        """Whether there is a proof also with the machines that are to be added for others, for a gang of which it is known that there is one without them."""
+        _, *more = self._machines(gang, False, ())
+        return all(self._stage.proves(gang, self.coming, added=added) for added in more)
 
     def with_machines_for(self, gang: Gang, packing: Packing) -> Packing | None:
         """

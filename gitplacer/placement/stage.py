@@ -107,6 +107,7 @@ class Stage:
         """Which of the answers somebody was given, since this stage is for a pass."""
         self._crowds: dict[tuple[str, ...], ShapeCrowd] = {}
         self._sites: dict[tuple[str, ...], Site] = {}
+        self._proofs: dict[tuple[str, ...], OwnProofs] = {}
 
     def anew(self) -> Stage:
         """
@@ -310,13 +311,15 @@ class Stage:
             return True
         own, crowd = Roster.of(gang).present, self._crowd(added, known_of(coming))
         if self.minds(gang, coming) or self._looks_far(gang, coming, lucky, crowd):
-            alone = not lucky and not added and coming.keep_to_themselves(gang)
-            return alone and self._own_proofs.sure(gang, coming)
+            alone = not lucky and coming.keep_to_themselves(gang)
+            return alone and self._own_proofs(added).sure(gang, coming)
         return crowd.sure(own, coming.table, lucky)
 
-    @cached_property
-    def _own_proofs(self) -> OwnProofs:
-        return OwnProofs(self._site(()), self._room)
+    def _own_proofs(self, added: tuple[str, ...]) -> OwnProofs:
+        """Those of the cluster with machines that are to come as if they were there."""
+        if added not in self._proofs:
+            self._proofs[added] = OwnProofs(self._site(added), self._with_machines(added))
+        return self._proofs[added]
 
     def _near(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> frozenset[PodShape]:
         """The shapes of all pods that may get in the way of a gang, its own included."""
