@@ -205,6 +205,48 @@ def test_a_branch_whose_commit_is_lost_is_not_called_empty(work: Path, tmp_path:
             repository.resolve("another")
 
 
+@pytest.mark.parametrize("named", [None, "HEAD", "main", "refs/heads/main"])
+@pytest.mark.parametrize("text", ["", "no commit\n"])
+def test_a_ref_that_a_crash_has_emptied_is_not_taken_for_none(
+    work: Path, tmp_path: Path, named: str | None, text: str
+) -> None:
+    """Git passes by it with a warning; a deployment branch in this state is not one where nothing is placed yet."""
+    (work / ".git" / "refs" / "heads" / "main").write_text(text)
+    with opened(work, tmp_path) as repository, pytest.raises(GitError, match="refs/heads/main is damaged") as refused:
+        repository.resolve(named)
+    assert refused.value.kind == "DamagedRepository"
+    with opened(work, tmp_path) as repository, pytest.raises(NoSuchRevision):
+        repository.resolve("another")
+    address = Address.parse(str(work), base_dir=tmp_path)
+    with pytest.raises(GitError, match="refs/heads/main is damaged"):
+        refs_of(address, "refs/heads/main", "refs/heads/another")
+    assert refs_of(address, "refs/heads/another") == {}
+
+
+@pytest.mark.parametrize("damage", ["its commit is lost", "it is emptied"])
+def test_a_damaged_branch_is_not_read_from_where_another_ref_has_it(work: Path, tmp_path: Path, damage: str) -> None:
+    """In a clone, `origin/main` is an older state of `main`, and what it says has been overtaken."""
+    first = git("rev-parse", "HEAD", cwd=work)
+    git("update-ref", "refs/remotes/origin/main", first, cwd=work)
+    lost = commit(work, "second")
+    git("checkout", "-q", "--detach", first, cwd=work)
+    if damage == "its commit is lost":
+        (work / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    else:
+        (work / ".git" / "refs" / "heads" / "main").write_text("")
+    with opened(work, tmp_path) as repository, pytest.raises(GitError, match="refs/heads/main") as refused:
+        repository.resolve("main")
+    assert refused.value.kind == "DamagedRepository"
+
+
+def test_a_name_reaches_back_in_the_history_of_one_ref_alone(work: Path, tmp_path: Path) -> None:
+    second = commit(work, "second")
+    git("update-ref", "refs/remotes/origin/main", second, cwd=work)
+    git("update-ref", "refs/heads/main", f"{second}~1", cwd=work)
+    with opened(work, tmp_path) as repository, pytest.raises(NoSuchRevision):
+        repository.resolve("main~1")
+
+
 def test_a_history_with_a_hole_is_damaged(work: Path, tmp_path: Path) -> None:
     first = git("rev-parse", "HEAD", cwd=work)
     commit(work, "second")

@@ -19,7 +19,7 @@ import itertools
 import re
 import shutil
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,6 +50,24 @@ class Unreachable(GitError):
     kind = "Unreachable"
 
 
+class BrokenRef(GitError):
+    """A ref of a local repository is there, and names nothing: git passes by it with a warning, as if it were not."""
+
+    kind = "DamagedRepository"
+
+    def __init__(self, address: Address, name: str) -> None:
+        hint = f"its reflog, or git fsck, names the commit that it had: delete its file, and set it again by git update-ref {name} COMMIT"
+        super().__init__(f"{address.redacted}: its ref {name} is damaged, and names no commit", hint=hint)
+
+
+_BROKEN = re.compile(r"warning: ignoring broken ref (.+)")
+
+
+def broken_refs(warned: Iterable[str]) -> frozenset[str]:
+    """The refs that git has passed by, of what it has said while it listed them."""
+    return frozenset(found[1] for found in map(_BROKEN.fullmatch, warned) if found)
+
+
 class NotBrought(Unreachable):
     """The remote repository answered, and does not bring what its refs name: it lacks an object, or has a damaged one."""
 
@@ -58,14 +76,17 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
     """
     The refs that the repository has now, as full names (`refs/heads/…`, `refs/tags/…`; of a remote also `HEAD`) to
     object ids: all of them, or those that are named or begin with `below`, which ends with a slash. A ref that does not exist is
-    absent. Raises Unreachable.
+    absent. Raises Unreachable, and BrokenRef where one that is named is damaged in a local repository.
     """
     asked = [*names, *([f"{below}*"] if below and not address.git_dir else [below.rstrip("/")] if below else [])]
     if address.git_dir:
         # Read in place: no connection, and not even the program that would serve one.
+        warned: list[str] = []
         listing = Git(address.git_dir).run(
-            "for-each-ref", "--format=%(objectname)%09%(refname)", "--end-of-options", *asked
+            "for-each-ref", "--format=%(objectname)%09%(refname)", "--end-of-options", *asked, warned=warned
         )
+        for name in sorted(broken_refs(warned).intersection(names)):
+            raise BrokenRef(address, name)
     else:
         try:
             with request(Sort.LIST):

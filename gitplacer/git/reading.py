@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from gitplacer.git.address import Address, led_nowhere
 from gitplacer.git.listings import Listings, alike, with_changes
-from gitplacer.git.mirror import Mirror, refs_of, unsupported_format
+from gitplacer.git.mirror import BrokenRef, Mirror, broken_refs, refs_of, unsupported_format
 from gitplacer.git.objects import MissingObject, Object, Objects
 from gitplacer.git.program import CommandFailed, Git, GitError, TooMuch, Vanished
 from gitplacer.problems import meant
@@ -254,35 +254,56 @@ class Repository:
         return found
 
     def _named(self, name: str, back: str) -> Object | None:
-        for full in full_names(name):
-            if not self._is_mirrored:
-                found = self.objects.look_up(f"{full}{back}^{{commit}}")
-            elif full in self.refs:
-                found = self.objects.look_up(f"{self.refs[full]}{back}^{{commit}}")
-                if found is None and not back:
-                    raise MissingObject(f"the mirror of {self.address.redacted} is damaged")
-            else:
+        names = full_names(name)
+        for place, full in enumerate(names):
+            if self._is_mirrored and full not in self.refs:
                 continue
-            if found:
+            meant = self.refs[full] if self._is_mirrored else full
+            found = self.objects.look_up(f"{meant}{back}^{{commit}}")
+            if found is None and self.objects.look_up(meant) is not None:
+                return None  # it is this one that the name means, and not another of the same name that reaches further
+            if found is None and self._is_mirrored:
+                raise MissingObject(f"the mirror of {self.address.redacted} is damaged")
+            if found is not None:
+                if place and not self._is_mirrored:
+                    self._refuse_lost(name, names[:place])
                 return found
         found = self.objects.look_up(f"{name}{back}^{{commit}}") if _HEX.fullmatch(name) else None
         if found is None and self._mirror and None in self.objects.look_up_all(self.refs.values()):
             raise MissingObject(f"the mirror of {self.address.redacted} is damaged")
-        if found is None and not self._is_mirrored and not back:
-            self._refuse_lost(name)
+        if found is None and not self._is_mirrored:
+            self._refuse_lost(name, names)
         return found
 
-    def _refuse_lost(self, name: str) -> None:
-        """Raise MissingObject where a name has a commit, or a ref names it as its commit, and that is not there."""
-        listing = self.git.run("for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "surrogateescape")
+    def _refuse_lost(self, name: str, fulls: Sequence[str]) -> None:
+        """
+        Raise MissingObject where one of these refs has a commit, or any has a name as its commit, and that is not there; BrokenRef where one of these
+        has none.
+        """
+        warned: list[str] = []
+        listing = self.git.run("for-each-ref", "--format=%(objectname) %(refname)", warned=warned).decode(
+            "utf-8", "surrogateescape"
+        )
         named = {ref: oid for oid, _, ref in (line.partition(" ") for line in listing.splitlines())}
         head = (
             self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD", check=False).decode().strip()
         )
-        for full in (*full_names(name), *(ref for ref, oid in named.items() if oid == name)):
+        broken = broken_refs(warned)
+        for full in (*fulls, *(ref for ref, oid in named.items() if oid == name)):
             oid = head if full == "HEAD" else named.get(full, "")
             if oid and self.objects.look_up(oid) is None:
                 raise MissingObject(f"{self.address.redacted} lacks the commit {oid}, which {full} names")
+            ref = self._at_head() if full == "HEAD" and broken else full
+            if ref in broken:
+                raise BrokenRef(self.address, ref)
+
+    def _at_head(self) -> str:
+        """The ref that HEAD names, as its file has it: git does not tell where that ref is damaged."""
+        try:
+            text = (self.git.git_dir / "HEAD").read_text(errors="surrogateescape")
+        except OSError:
+            return ""
+        return text.removeprefix("ref:").strip()
 
     def _no_such(self, rev: str | None, name: str) -> NoSuchRevision:
         where = self.address.redacted

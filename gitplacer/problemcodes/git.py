@@ -89,8 +89,8 @@ FAILURES: Mapping[str, Failure] = {
         "Move it away in the deployment repo.",
     ),
     "DamagedRepository": Failure(
-        "An object that the repository names is missing or damaged.",
-        "`git fsck` says which; clone it anew.",
+        "An object that the repository names is missing or damaged, or a ref is.",
+        "`git fsck` says which; clone it anew, or do what the hint says.",
     ),
     "BlobTooLarge": Failure(
         "A file in Git is larger than anything gitplacer reads.",
