@@ -247,6 +247,31 @@ def test_a_name_reaches_back_in_the_history_of_one_ref_alone(work: Path, tmp_pat
         repository.resolve("main~1")
 
 
+def test_a_history_is_what_its_commits_say(work: Path, tmp_path: Path) -> None:
+    """Neither a graft nor a note of git's own in the repository (a commit-graph) takes a commit out of it."""
+    first = git("rev-parse", "HEAD", cwd=work)
+    second = commit(work, "second")
+    third = commit(work, "third")
+    git("commit-graph", "write", "--reachable", cwd=work)
+    graph = work / ".git" / "objects" / "info" / "commit-graph"
+    graph.chmod(0o644)
+    noted = graph.read_bytes()
+    begins = int.from_bytes(noted[(at := noted.index(b"CDAT")) + 4 : at + 12])
+    row = begins + 36 * sorted((first, second, third)).index(third)
+    graph.write_bytes(noted[: row + 20] + (0x70000000).to_bytes(4) + noted[row + 24 :])
+    assert git("rev-list", "main", cwd=work).split() == [third], "the commit-graph hides the others"
+    with opened(work, tmp_path) as repository:
+        assert [each.id for each in repository.first_parent_log("main", 9)] == [third, second, first]
+        assert repository.is_behind(first, third)
+    graph.unlink()
+    (work / ".git" / "info").mkdir(exist_ok=True)
+    (work / ".git" / "info" / "grafts").write_text(f"{third}\n")
+    assert git("rev-list", "main", cwd=work).split() == [third], "the graft hides the others"
+    with opened(work, tmp_path) as repository:
+        assert [each.id for each in repository.log("main", 9)] == [third, second, first]
+        assert repository.is_behind(first, third)
+
+
 def test_a_history_with_a_hole_is_damaged(work: Path, tmp_path: Path) -> None:
     first = git("rev-parse", "HEAD", cwd=work)
     commit(work, "second")

@@ -53,6 +53,7 @@ _SET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_LFS_SKIP_SMUDGE": "1",
     # Of glibc, in bytes: who makes a thousand commits takes and gives back a little memory ten thousand times, and asks the system for it each time.
@@ -63,6 +64,7 @@ _SET = {
 _SETTINGS = (
     f"core.hooksPath={os.devnull}", "core.fsmonitor=false", "core.untrackedCache=false",
     f"core.excludesFile={os.devnull}", f"core.attributesFile={os.devnull}",
+    "core.commitGraph=false",  # of a commit's parents, what the commit says counts, and not what somebody has noted of it
     "credential.helper=", "submodule.recurse=false", "gc.auto=0", "maintenance.auto=false",
     "log.showSignature=false", "push.gpgSign=false", "http.lowSpeedLimit=1000", "http.lowSpeedTime=60",
     "http.followRedirects=false",  # an address that moved is to be corrected: what waits elsewhere is not what was meant
