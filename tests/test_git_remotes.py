@@ -83,6 +83,17 @@ def test_a_remote_is_read_and_followed(remote: Remote) -> None:
             assert [commit.subject for commit in repository.first_parent_log(second, 9)] == ["second", "first"]
 
 
+def test_a_tag_of_what_is_no_commit_is_no_revision(remote: Remote) -> None:
+    """And neither a sign that the mirror is damaged, nor a reason to look for another ref of that name."""
+    git("tag", "files", "main^{tree}", cwd=remote.bare)
+    git("tag", "-a", "-m", "for all", "v1", "main", cwd=remote.bare)
+    with Repository.open(remote.address, remote.cache, fetch=["files", "v1"]) as repository:
+        assert repository.resolve("v1") == repository.default_branch_tip()
+        for rev in ("files", "files~1", "v1~1"):
+            with pytest.raises(NoSuchRevision):
+                repository.resolve(rev)
+
+
 def test_a_branch_that_is_gone_is_not_remembered(remote: Remote) -> None:
     git("branch", "topic", "main", cwd=remote.bare)
     with Repository.open(remote.address, remote.cache, fetch="topic") as repository:
