@@ -74,6 +74,31 @@ def test_a_fleet_at_the_top_that_cannot_be_read_gives_its_place_to_nobody(broken
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", ["LFSPointer", "NotOneFleet"]),
+        ("\0GITCRYPT\0\1", ["InvalidCharacter", "NotOneFleet"]),
+        ("fleet: ENC[AES256_GCM,data:eA==,type:str]\nsops: {version: 3.9.0}\n", ["NotOneFleet"]),
+        ("", ["NotOneFleet"]),
+    ],
+    ids=["pointer of LFS", "git-crypt", "sops", "empty"],
+)
+@pytest.mark.parametrize("file", ["fleet.yaml", "fleet.yml"])
+def test_a_file_of_the_fleet_that_holds_none_is_not_to_be_made_anew(file: str, text: str, codes: list[str]) -> None:
+    tree = Tree.of({file: text.encode(), "torn.yaml": b"[", "workloads/a.yaml": b"# nothing\n"})
+    with pytest.raises(Rejected) as rejected:
+        read_source(tree, NoMemo())
+    assert [(problem.code, problem.location.file) for problem in rejected.value.problems] == [(c, file) for c in codes]
+    hint = rejected.value.problems[-1].hint
+    assert "kind: Fleet" in hint and "init" not in hint
+
+
+def test_what_lies_beside_a_fleet_that_is_there_may_be_as_it_likes() -> None:
+    """Such as the `fleet.yaml` of Rancher's Fleet, with whatever its own programs make of it."""
+    assert counts({"main.yaml": OURS, "fleet.yaml": "[", "torn.yaml": "["}) == ("ours", [])
+
+
 def test_two_that_call_each_other_a_workload_are_both_named() -> None:
     files = {"fleet/main/fleet.yaml": OURS, "workloads/f.yaml": CLAIMS_ALL}
     with pytest.raises(Rejected) as rejected:

@@ -14,7 +14,7 @@ from gitplacer.kinds.fields import Model
 from gitplacer.kinds.fleet import Fleet, FleetSpec
 from gitplacer.kinds.parse import parse_own
 from gitplacer.problems import Location, Problem, Rejected, Severity
-from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, Memo, is_read, read_documents
+from gitplacer.source.files import MAX_FILE, MAX_SNAPSHOT, READ_ENDINGS, Memo, is_read, read_documents
 from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.source.ownkinds import looks_own, torn_kinds
 from gitplacer.tree import Tree
@@ -93,6 +93,11 @@ def may_hold_a_fleet(tree: Tree, unread: Iterable[str]) -> set[str]:
     """Files at the top that could not be read, and that seem to hold a Fleet or do not say what they hold."""
     texts = [p for p in unread if "/" not in p and tree.entries[p].is_text and tree.entries[p].size <= MAX_SNAPSHOT]
     return {path for path in texts if torn_kinds(tree.read(path)) & {"Fleet", ""}}
+
+
+def named_for_the_fleet(tree: Tree) -> str | None:
+    """The file at the top that holds the Fleet by its name, whatever it holds; None where there is none."""
+    return next((path for path in map("fleet".__add__, READ_ENDINGS) if path in tree), None)
 
 
 def about_place(place: Location) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.approval import Approval
-from gitplacer.kinds.fields import Model
+from gitplacer.kinds.fields import API_VERSION, Model
 from gitplacer.kinds.fleet import Cluster, Fleet
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.policy import OverridePolicy, PlacementPolicy
@@ -146,9 +146,12 @@ class _Found:
         return [(item, document) for item, document in map(self._objects.__getitem__, keys) if isinstance(item, kind)]
 
 
-def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem]) -> OwnKinds:
+def read_own_kinds(
+    documents: Iterable[Document], torn: Mapping[str, bytes], problems: list[Problem], named: str | None
+) -> OwnKinds:
     """
-    Parse the documents for which `looks_own` holds. `torn` are files that could not be parsed, with their bytes.
+    Parse the documents for which `looks_own` holds. `torn` are files that could not be parsed, with their bytes, and `named` the file
+    that should hold the Fleet, if it is there.
 
     Problems found are added to `problems`. Raises Rejected with all of them where the run has to stop.
     """
@@ -172,7 +175,7 @@ def read_own_kinds(documents: Iterable[Document], torn: Mapping[str, bytes], pro
         problems.extend(unknown_scores(policy, document, scores, but=found.unread_scores))
     fleets, places = found.of(Fleet), found.places()
     if len(fleets) != 1 and not found.stops:
-        problems.append(_not_one_fleet(places))
+        problems.append(_not_one_fleet(places, named))
     if found.stops or len(fleets) != 1:
         raise Rejected(problems)
     if fleets[0][0].spec.clone is None:
@@ -265,7 +268,7 @@ def _broken(kind: str, document: Document) -> BrokenPolicy:
     return BrokenPolicy(kind, name if isinstance(name, str) else None, select)
 
 
-def _not_one_fleet(places: Mapping[str, Location]) -> Problem:
+def _not_one_fleet(places: Mapping[str, Location], named: str | None) -> Problem:
     found = sorted(str(place) for key, place in places.items() if key.startswith("Fleet/"))
     if found:
         return Problem(
@@ -274,6 +277,10 @@ def _not_one_fleet(places: Mapping[str, Location]) -> Problem:
             f"a source has exactly one Fleet; found {', '.join(found)}",
             "remove all but one",
         )
+    if named is not None:
+        message = f"there is no Fleet in this source: {named} is there, and holds none that can be read"
+        hint = f"write it there, as text: `apiVersion: {API_VERSION}`, `kind: Fleet`; `gitplacer schema Fleet` prints its fields"
+        return Problem(Location(named), "NotOneFleet", message, hint)
     return Problem(
         Location("fleet.yaml"),
         "NotOneFleet",

@@ -38,7 +38,7 @@ from gitplacer.source.files import (
     is_read_but_for_case,
     read_documents,
 )  # fmt: skip
-from gitplacer.source.fleetspec import about_place, first_spec, may_hold_a_fleet
+from gitplacer.source.fleetspec import about_place, first_spec, may_hold_a_fleet, named_for_the_fleet
 from gitplacer.source.manifests import PLATFORM, WORKLOADS, SourceObject, unit_of
 from gitplacer.source.mentions import Mentions
 from gitplacer.source.objects import irrelevant_codes, read_objects
@@ -205,7 +205,9 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     over = beyond(_shares(reading, tree, land, tenancy))
     found = [*about_paths(tree, land, twins), *_about_large_files(tree, read.paths, land, memo), *share_problems(over)]
     beside = {document.file.rpartition("/")[0] for document in outside}
-    found += _worth_telling([*reading.problems, *about_odd(read.odd)], land, torn, beside)
+    named = named_for_the_fleet(tree)
+    wanted = {named} if not any(document.parsed.says[1] == "Fleet" for document in outside) else ()
+    found += _worth_telling([*reading.problems, *about_odd(read.odd)], land, torn, beside, wanted)
     outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
     for problem in _links_beside(tree, land, beside):
         torn[problem.location.file] = OWN_API_GROUP.encode()  # it may have been one of them
@@ -227,7 +229,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
-    own = read_own_kinds(outside, torn, found)
+    own = read_own_kinds(outside, torn, found, named)
     found += tenancy_problems(tenancy, outside)
     if trusted is not None:
         own = with_trusted(own, outside, trusted, found)
@@ -283,11 +285,15 @@ def _shares(reading: Reading, tree: Tree, land: Territory, tenancy: Tenancy) -> 
 
 
 def _worth_telling(
-    problems: Iterable[Problem], land: Territory, torn: Mapping[str, bytes], beside: Collection[str]
+    problems: Iterable[Problem],
+    land: Territory,
+    torn: Mapping[str, bytes],
+    beside: Collection[str],
+    wanted: Collection[str | None],
 ) -> Iterator[Problem]:
     """
-    Problems of files that are ours, or lie `beside` what is ours in a folder: other YAML in the repo may be as it likes, and so may all at the
-    top. So may what is input of Kustomize or Helm, of which its directory is told.
+    Problems of files that are ours, that are `wanted` to be, or that lie `beside` what is ours in a folder: other YAML in the repo may be as it
+    likes, and so may all at the top. So may what is input of Kustomize or Helm, of which its directory is told.
     """
     for problem in problems:
         path = problem.location.file
@@ -295,7 +301,8 @@ def _worth_telling(
             continue
         folder = path.rpartition("/")[0]
         among_ours = land.unit(path) or (folder and folder in beside and path in torn)
-        if (among_ours and not land.unrendered(path)) or (path in torn and torn_kinds(torn[path])):
+        is_ours = path in wanted or (path in torn and torn_kinds(torn[path]))
+        if is_ours or (among_ours and not land.unrendered(path)):
             yield problem
 
 
