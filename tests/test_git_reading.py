@@ -280,6 +280,19 @@ def test_a_history_with_a_hole_is_damaged(work: Path, tmp_path: Path) -> None:
         list(repository.log("HEAD", 9))
 
 
+@pytest.mark.parametrize("lost", ["the commit", "its parent", "its tree"])
+def test_a_command_that_meets_a_hole_says_what_to_do(work: Path, tmp_path: Path, lost: str) -> None:
+    parent = git("rev-parse", "HEAD", cwd=work)
+    (work / "plain.yaml").write_text("b: 2\n")
+    git("add", ".", cwd=work)
+    tip = commit(work, "second")
+    oid = {"the commit": tip, "its parent": parent, "its tree": git("rev-parse", f"{tip}^{{tree}}", cwd=work)}[lost]
+    (work / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    with opened(work, tmp_path) as repository, pytest.raises(GitError) as refused:
+        repository.git.run("log", "--first-parent", "--raw", "--end-of-options", tip, "--", "plain.yaml")
+    assert "git fsck" in refused.value.hint
+
+
 def test_a_folder_without_git_and_sha256_are_refused(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     with pytest.raises(GitError) as refused:

@@ -112,6 +112,10 @@ _HINTS = (
         re.compile(r"unexpected line in .*packed-refs|fatal: not a git repository: '"),
         "it is damaged: look at its HEAD, its config and packed-refs, which git made and nobody should edit; or clone it anew",
     ),
+    (
+        re.compile(r"bad object [0-9a-f]{40}|cannot simplify commit|unable to read tree|Failed to traverse parents"),
+        "an object is missing or damaged: git fsck says which; a partial clone lacks objects: clone it in full",
+    ),
 )
 """What to do about what git says of a repository that is there, and that it cannot work with."""
 
