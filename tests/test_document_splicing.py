@@ -118,6 +118,85 @@ def test_edits_at_once_are_the_edits_one_after_another(data: st.DataObject) -> N
         assert result(in_sections, text.encode(), edits) == result(one_after_another, text.encode(), edits)
 
 
+MAPPINGS = {
+    "block": "m:\n  a: 1   # first\n  b: 2   # last\n  # below\nz: 1\n",
+    "block, the last": "z: 1\nm:\n  a: 1\n",
+    "block without an end of line": "z: 1\nm:\n  a: 1",
+    "block that ends in lines": "m:\n  a: |\n    x\n    y\n\nz: 1\n",
+    "block that ends in lines, the last": "z: 1\nm:\n  a: |\n    x",
+    "block that ends in lines and keeps them": "m:\n  a: |+\n    x\n\n\nz: 1\n",
+    "block in a list": "l:\n- m:\n    a: 1\n  k: 1\n- 2\nm: {a: 1}\n",
+    "block with wide indents": "m:\n      a:\n            b:\n                - 1\n",
+    "brackets": "m: {a: 1, b: [1]}   # why\nz: 1\n",
+    "brackets over lines": "m: {\n  a: 1,   # first\n  b: 2   # last\n}\nz: 1\n",
+    "brackets over lines, with a last comma": "m: {\n  a: 1,\n  b: 2,   # last\n  }\n",
+    "brackets that close behind the last": "m: {\n  a: 1,\n  b: 2}\n",
+    "brackets that break in the middle": "m: {a: 1,\n  b: 2, c: 3}\n",
+    "empty brackets": "m: {}   # none\nz: 1\n",
+    "nothing": "m:\nz: 1\n",
+    "missing": "z: 1\n",
+    "JSON": '{"m": {"a": 1}, "z": 1}\n',
+    "JSON over lines": '{\n  "m": {\n    "a": 1,\n    "b": 2\n  },\n  "z": 1\n}\n',
+    "an anchor": "m: &m\n  a: 1\nz: 1\n",
+    "an anchor that is used": "m: &m\n  a: 1\nz: *m\n",
+    "an alias": "z: &z {a: 1}\nm: *z\n",
+    "a merge key": "z: &z {q: 1}\nm:\n  <<: *z\n  a: 1\n",
+    "only a merge key": "z: &z {q: 1}\nm: {<<: *z}\n",
+    "a key with a question mark": "m:\n  ? a\n  : 1\n",
+}
+NEW = ["1", "x y", "a\nb\n", "a\n\n", "", 7, None, [], {}, ["x"], {"p": {"q": [1]}}, "@", "'"]
+NEW_KEYS = ["k1", "k2", "example.com/k", "a", "b", "1", "<<", "k: k", "é", "long" * 40, ""]
+
+
+@st.composite
+def adds_to_one(draw: Draw) -> list[Edit]:
+    """Edits that add keys to the mapping `m`, most of them new, and now and then something else on the way."""
+    values = draw(st.sampled_from([["x"], ["x", 1, "y z"], NEW]))
+    keys = st.lists(st.sampled_from(NEW_KEYS), min_size=2, max_size=5, unique=draw(st.booleans()))
+    edits = [Edit(("m", key), "add", draw(st.sampled_from(values))) for key in draw(keys)]
+    more = [
+        Edit(("z",), "add", "other"),
+        Edit(("m", "k1", "deep"), "add", 1),
+        Edit(("m", "a"), "replace", 2),
+        Edit(("n", "k"), "add", 1),
+    ]
+    for other in draw(st.lists(st.sampled_from(more), max_size=2)):
+        edits.insert(draw(st.integers(0, len(edits))), other)
+    return edits
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+@pytest.mark.parametrize("style", MAPPINGS)
+@given(adds_to_one())
+def test_keys_added_to_one_mapping_are_added_one_after_another(style: str, line_break: str, edits: list[Edit]) -> None:
+    text = MAPPINGS[style].replace("\n", line_break).encode()
+    expected = result(one_after_another, text, edits)
+    assert result(splice, text, edits) == expected
+    assert result(in_sections, text, edits) == expected
+
+
+ONE_BY_ONE = {
+    "an alias",
+    "an anchor that is used",
+    "only a merge key",
+    "missing",
+    "a key with a question mark",
+    "block that ends in lines, the last",
+}
+
+
+@pytest.mark.parametrize("style", sorted(MAPPINGS.keys() - ONE_BY_ONE))
+@pytest.mark.parametrize("made", [splice, in_sections])
+def test_as_many_keys_as_are_added_to_one_mapping_read_a_document_as_often_as_a_few(made: Any, style: str) -> None:
+    read = []
+    for number in (4, 40):
+        edits = [Edit(("m", f"k{at}"), "add", f"v{at}") for at in range(number)]
+        with mock.patch.object(single, "load", side_effect=single.load) as load:
+            made(MAPPINGS[style].encode(), edits)
+        read.append(load.call_count)
+    assert read[0] == read[1] <= 5
+
+
 def test_as_many_edits_as_pods_read_a_document_as_often_as_one() -> None:
     """Its second label is added to what the first one made, so that takes a reading more."""
     read = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -140,16 +140,19 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def first_way(sheet: Sheet, edit: Edit, wanted: Any) -> str | None:
+def first_way(sheet: Sheet, edits: Sequence[Edit], wanted: Any) -> str | None:
     """
-    The text with the smallest change that may be an edit which sets or adds a value, `wanted` being the value that comes of it; None if there is no way. Raises EditError, and Elsewhere
-    of a section.
+    The text with the smallest change that may be an edit which sets or adds a value, or the text after several, each of which adds a key of its own
+    to the same mapping; `wanted` is the value that comes of them. None if there is no way, or none that is sure. Raises EditError, and Elsewhere of a
+    section.
     """
+    edit = edits[0]
     now = value_at(sheet.value, edit.path, _NOTHING)
     if now is not _NOTHING and canonical(now) == canonical(edit.value):
         return sheet.text
-    _refuse_shared(sheet, edit)
-    return next(_ways(sheet, edit, wanted), None)
+    for each in edits:
+        _refuse_shared(sheet, each)
+    return next(_ways(sheet, edit, wanted), None) if len(edits) == 1 else _all_added(sheet, edits, wanted)
 
 
 def _refuse_shared(sheet: Sheet, edit: Edit) -> None:
@@ -354,15 +357,10 @@ def _json_indent(sheet: Sheet) -> int | None:
 
 def _additions(sheet: Sheet, node: Node, key: str, value: Any) -> Iterator[str]:
     """A new key: behind the last one, or before the first where the text's end does not allow it."""
-    pairs = _written(node)
     if node.flow:
-        last = max((pair.value.end for pair in pairs), default=node.start + 1)
-        near = pairs[-1].key if pairs else node
-        json_entry = f"{write.as_json(key)}: {_flow(sheet, near, value)}" if sheet.json else ""
-        piece = json_entry or write.flow({key: value})[1:-1]
-        yield _between(sheet, max(last, node.end - 1) if not pairs else last, near, piece)
+        yield _in_brackets(sheet, node, [_piece(sheet, node, key, value)])
         return
-    first = min(pair.key.start for pair in pairs) if pairs else node.start
+    first = _first_key(node)
     column = sheet.column(first)
     after = sheet.line_end(node.end)
     for lines in _entry(sheet, key, value):
@@ -370,15 +368,60 @@ def _additions(sheet: Sheet, node: Node, key: str, value: Any) -> Iterator[str]:
         yield sheet.text[:first] + _hanging(sheet, [*lines, ""], column) + " " * column + sheet.text[first:]
 
 
-def _between(sheet: Sheet, at: int, near: Node, piece: str) -> str:
-    """A further entry inside brackets, on a line of its own where its neighbour has one."""
+def _all_added(sheet: Sheet, edits: Sequence[Edit], wanted: Any) -> str | None:
+    """
+    New keys of one mapping, each behind the one before. None where one might be written otherwise after those before it: where it is
+    not sure that the end of what was added is the end of its last line, or that the text's end allows it.
+    """
+    nodes = deepest(sheet.root, edits[0].path)
+    depth, node = len(nodes) - 1, nodes[-1]
+    keys = [str(edit.path[depth]) for edit in edits]
+    added = [(key, _at(wanted, (*edits[0].path[:depth], key))) for key in keys]
+    if node.flow:
+        pieces = [_piece(sheet, node, key, value) for key, value in added]
+        return (
+            None
+            if any("\n" in piece or piece.startswith("?") for piece in pieces)
+            else _in_brackets(sheet, node, pieces)
+        )
+    entries = [next(_entry(sheet, key, value)) for key, value in added]
+    after, column = sheet.line_end(node.end), sheet.column(_first_key(node))
+    if any(lines[0].startswith("?") or not lines[-1].strip() for lines in entries):
+        return None
+    if after == len(sheet.text) and any(len(lines) > 1 for lines in entries):
+        return None
+    return sheet.text[:after] + "".join(_indented(sheet, lines, column) for lines in entries) + sheet.text[after:]
+
+
+def _first_key(node: Node) -> int:
+    return min((pair.key.start for pair in _written(node)), default=node.start)
+
+
+def _piece(sheet: Sheet, node: Node, key: str, value: Any) -> str:
+    """A new key with its value, as it stands inside brackets."""
+    if not sheet.json:
+        return write.flow({key: value})[1:-1]
+    pairs = _written(node)
+    return f"{write.as_json(key)}: {_flow(sheet, pairs[-1].key if pairs else node, value)}"
+
+
+def _in_brackets(sheet: Sheet, node: Node, pieces: Sequence[str]) -> str:
+    """Further entries of a mapping in brackets, behind its last one."""
+    pairs = _written(node)
+    last = max((pair.value.end for pair in pairs), default=max(node.start + 1, node.end - 1))
+    return _between(sheet, last, pairs[-1].key if pairs else node, pieces)
+
+
+def _between(sheet: Sheet, at: int, near: Node, pieces: Sequence[str]) -> str:
+    """Further entries inside brackets, on lines of their own where their neighbour has one."""
     text, end = sheet.text, sheet.line_end(at)
     if not sheet.leads_line(near.start) or "\n" not in text:
-        return text[:at] + ", " + piece + text[at:]
+        return text[:at] + "".join(", " + piece for piece in pieces) + text[at:]
     rest = _REST.fullmatch(text, at, end)
     comma, comment, at = (rest[1], rest[2], end) if rest else ("", "", at)
-    line = sheet.line_break + " " * sheet.column(near.start) + piece
-    return text[: rest.start() if rest else at] + "," + comment + line + comma + text[at:]
+    gap = sheet.line_break + " " * sheet.column(near.start)
+    lines = ",".join(gap + piece for piece in pieces)
+    return text[: rest.start() if rest else at] + "," + comment + lines + comma + text[at:]
 
 
 def _insertions(sheet: Sheet, nodes: list[Node], path: Path, index: int, value: Any) -> Iterator[str]:
@@ -392,7 +435,7 @@ def _insertions(sheet: Sheet, nodes: list[Node], path: Path, index: int, value: 
         near = items[min(index, len(items) - 1)]
         piece = _flow(sheet, near, value)
         if index == len(items):
-            yield _between(sheet, near.end, near, piece)
+            yield _between(sheet, near.end, near, [piece])
         else:
             gap = sheet.line_break + " " * sheet.column(near.start) if sheet.leads_line(near.start) else " "
             yield text[: near.start] + piece + "," + gap + text[near.start :]

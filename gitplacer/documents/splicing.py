@@ -3,8 +3,8 @@ Many edits of one document: as few readings as their order asks for.
 
 An edit is proved by reading what it made, and a document of a hundred kinds of pods may take two hundred edits. Read once for each it would take
 the square of its length. So edits that are apart from each other are written into one text, which is read once: those
-whose places do not lie in one another, where the document has them. Edits that build on others, such as the second label of a pod that had
-none, come in the next round.
+whose places do not lie in one another, where the document has them, and those that add keys of their own to one mapping, which stand there one
+behind the other. Edits that build on others, such as the second label of a pod that had none, come in the next round.
 
 What `one_by_one` makes of the same edits is the law, refusals and their words too. So whatever is not as plain as values that are set and keys that are
 added is left to it, and so is all that a text of several edits does not prove.
@@ -66,11 +66,12 @@ def at_once(sheet: Sheet, edits: Sequence[Edit], read_back: ReadBack, most: int)
         return None
     try:
         wanted = _all_applied(sheet, edits)
-        rounds, rest = 0, list(edits)
+        rounds, alone, rest = 0, 0, list(edits)
         while rest:
             now, rest = _apart(sheet, rest)
             rounds += 1
-            if rounds > most or (rounds == 1 and len(now) == 1):
+            alone += len(now) == len(now[0]) == 1
+            if rounds > most or alone == rounds == 2:  # the first may have made what all others come into
                 return None
             after = _round(sheet, now, lambda text: read_back(text, bool(rest)))  # noqa: B023 - called before the next
             if after is None:
@@ -92,20 +93,52 @@ def _all_applied(sheet: Sheet, edits: Sequence[Edit]) -> object:
     return value
 
 
-def _apart(sheet: Sheet, edits: Sequence[Edit]) -> tuple[list[Edit], list[Edit]]:
-    """The edits whose places lie in none of those before them, nor around them, and the others. Raises _Intricate."""
-    places: set[Region] = set()
-    above: set[Region] = set()
-    now: list[Edit] = []
+def _apart(sheet: Sheet, edits: Sequence[Edit]) -> tuple[list[list[Edit]], list[Edit]]:
+    """
+    The edits whose places lie in none of those before them, nor around them, with those that add a key beside theirs; and the others. Raises
+    _Intricate.
+    """
+    before, put_off = _Places(), _Places()
+    now: dict[Region, dict[str, Edit]] = {}
     later: list[Edit] = []
     for edit in edits:
         place = _place(sheet, edit)
-        over = list(_over(place))
-        is_apart = place not in above and not any(each in places for each in over)
-        (now if is_apart else later).append(edit)
-        places.add(place)
-        above.update(over)
-    return now, later
+        key = _key_added(sheet, edit)
+        beside = now.get(place)
+        if before.are_apart_from(place):
+            now[place] = {key: edit}
+        elif key and beside and all(beside) and key not in beside and put_off.are_apart_from(place):
+            beside[key] = edit
+        else:
+            later.append(edit)
+            put_off.add(place)
+        before.add(place)
+    return [list(those.values()) for those in now.values()], later
+
+
+class _Places:
+    """Some places, and whether another lies in none of them, nor around one."""
+
+    def __init__(self) -> None:
+        self._places: set[Region] = set()
+        self._above: set[Region] = set()
+
+    def add(self, place: Region) -> None:
+        self._places.add(place)
+        self._above.update(_over(place))
+
+    def are_apart_from(self, place: Region) -> bool:
+        return place not in self._above and not any(each in self._places for each in _over(place))
+
+
+def _key_added(sheet: Sheet, edit: Edit) -> str:
+    """The key that comes into a mapping which has one, if another may be written behind it as if it were alone; otherwise none."""
+    nodes = single.deepest(sheet.root, edit.path)
+    depth = len(nodes) - 1
+    if depth == len(edit.path) or nodes[-1].alias or all(pair.merged for pair in (nodes[-1].pairs or {}).values()):
+        return ""
+    is_collection = depth + 1 < len(edit.path) or isinstance(edit.value, (dict, list))
+    return "" if sheet.json and is_collection else str(edit.path[depth])
 
 
 def _over(place: Region) -> Iterator[Region]:
@@ -127,12 +160,12 @@ def _place(sheet: Sheet, edit: Edit) -> Region:
     return tuple(map(str, edit.path[:depth]))
 
 
-def _round(sheet: Sheet, edits: Sequence[Edit], read_back: Callable[[str], Sheet | None]) -> Sheet | None:
-    """The sheet after edits that are apart, read back once; None if what they make in one text does not read as that."""
-    wanted = _all_applied(sheet, edits)
+def _round(sheet: Sheet, edits: Sequence[Sequence[Edit]], read_back: Callable[[str], Sheet | None]) -> Sheet | None:
+    """The sheet after edits that are apart, those of one place together, read back once; None if what they make in one text does not read as that."""
+    wanted = _all_applied(sheet, [edit for those in edits for edit in those])
     changes: list[tuple[int, int, str]] = []
-    for edit in edits:
-        text = single.first_way(sheet, edit, wanted)
+    for those in edits:
+        text = single.first_way(sheet, those, wanted)
         if text is None:
             return None
         if text != sheet.text:
