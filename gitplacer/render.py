@@ -180,6 +180,7 @@ class Renderer:
         self._tree = tree
         self._memo = memo
         self._plain: dict[str, Rendering] = {}
+        self._refused: dict[tuple[str, str], tuple[bytes, tuple[Problem, ...]]] = {}
 
     def foresee(self, asked: Iterable[tuple[Group, Sequence[Placed], Cluster, Counts]]) -> None:
         """
@@ -269,12 +270,19 @@ class Renderer:
         if whole and not any(id(item) in edits for item in items):
             return Content(oid, wanted[0][0].read)
         digest = _digest(oid, whole, wanted)
-        text = self._memo.recall_text(digest)
+        refused = (
+            digest,
+            wanted[0][0].file,
+        )  # what is wrong is told where it stands, and equal files stand in several places
+        text = self._refused[refused][0] if refused in self._refused else self._memo.recall_text(digest)
         if text is None:
-            before = len(problems)
-            text = _edited(wanted, whole, problems)
-            if len(problems) == before:
+            told: list[Problem] = []
+            text = _edited(wanted, whole, told)
+            if told:
+                self._refused[refused] = text, tuple(told)
+            else:
                 self._memo.remember_text(digest, text)
+        problems += self._refused[refused][1] if refused in self._refused else ()
         return Content.of(text)
 
     def _wanted(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]]) -> tuple[str, bool, _Wanted]:

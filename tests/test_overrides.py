@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
-from gitplacer.documents import value_at
+from gitplacer.documents import Document, value_at
 from tests.stories import Story, policy, snapshot
 from tests.test_divide_stories import clusters
 
@@ -112,3 +114,17 @@ def test_an_index_that_no_list_has_is_told(index: str, operator: str) -> None:
 )  # fmt: skip
 def test_what_stands_at_a_path(path: tuple[str | int, ...], found: object) -> None:
     assert value_at({"a": [{"b": None}]}, path, "-") == found
+
+
+def test_an_edit_that_cannot_be_made_is_tried_once_for_all_clusters() -> None:
+    names = "abcdef"
+    shared = WEB.replace("labels: {app: web}}", "labels: &labels {app: web}}", 1)
+    web = shared.replace("    metadata: {labels: {app: web}}", "    metadata: {labels: *labels}")
+    capacity = {path: text for name in names for path, text in snapshot(name, "n1 64 256Gi 4").items()}
+    everywhere = policy("all", "select: {}\nplacement: {copies: All}")
+    there = override("{}", "path: /metadata/labels/zone, op: add, value: z")
+    story = Story.of(clusters(names), everywhere, {"workloads/shop/web.yaml": web}, there, capacity=capacity)
+    with mock.patch.object(Document, "edited", autospec=True, side_effect=Document.edited) as edited:
+        done = story.run()
+    assert [problem.code for problem in done.problems] == ["CannotEdit"]
+    assert edited.call_count == 1
