@@ -8,7 +8,7 @@ renames a group's files from one cluster's directory to another's; everything el
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -77,6 +77,7 @@ def hydrate(
     resting: Mapping[str, Decision] = NOBODY_RESTS,
     waiting: Mapping[str, str] = NOBODY_WAITS,
     bystanders: Mapping[str, Mapping[str, Bystander]] = NOBODY_STANDS_BY,
+    once_read: Callable[[Snapshot], object] = bool,
 ) -> Hydration:
     """
     Plan and render one pass.
@@ -85,9 +86,10 @@ def hydrate(
     if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work, and
     `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none. `resting` are groups
     that stay as they are, by decisions that somebody has made before. `waiting` are groups that wait and of which these inputs know nothing, by
-    id, with what commits say of them, and `bystanders` by cluster and id those that stay there, with what they hold.
+    id, with what commits say of them, and `bystanders` by cluster and id those that stay there, with what they hold. `once_read` looks at what was
+    read before anything is planned, and may raise what makes a plan pointless.
     """
-    known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting, bystanders)
+    known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting, bystanders, once_read)
     layout, planned, clones = _planned(inputs, known, with_candidates)
     snapshot, decisions = layout.snapshot, planned.decisions
     wanted = _wanted_awake(inputs, known, clones, snapshot, decisions)
@@ -158,6 +160,7 @@ class _Known(Struct, frozen=True):
     ledgers: LedgerCache
     resting: Mapping[str, Decision]
     bystanders: Mapping[str, Mapping[str, Bystander]]
+    once_read: Callable[[Snapshot], object]
 
 
 def _planned(inputs: Inputs, known: _Known, with_candidates: Verdicts | bool) -> tuple[Layout, Plan, Mapping[str, str]]:
@@ -214,6 +217,7 @@ def _planned_with(
         bystanders=known.bystanders,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
+    known.once_read(snapshot)
     layout = Layout(snapshot, inputs.source, known.memo)
     made = partial(decided, with_candidates=with_candidates, ledgers=known.ledgers, resting=known.resting)
     planned = made(snapshot, layout)

@@ -24,7 +24,7 @@ from benchmarks import counting
 from gitplacer import deployed
 from gitplacer.accounts import Accounts
 from gitplacer.comparison import Baseline
-from gitplacer.explain import PlanView
+from gitplacer.explain import NoSuchGroup, PlanView, refuse_unknown
 from gitplacer.formats.markdown import plan_markdown
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import plan_document
@@ -51,7 +51,7 @@ from gitplacer.whatif.asking import Asking
 from gitplacer.whatif.ground import Ground, suppose
 from gitplacer.whatif.suppositions import CordonCluster, DrainCluster, LoseCluster, RaiseReplicas, Supposition, Together
 from tests import planviews
-from tests.commands import NOW, make_repo, run
+from tests.commands import NOW, make_repo, run, starter
 from tests.histories import LookedAt
 from tests.stories import ANYWHERE, Story, cluster, policy, rayjob, rayservice, snapshot
 
@@ -495,3 +495,35 @@ def test_no_step_of_a_comment_grows_faster_than_the_fleet() -> None:
     counts = [counting.counted(comment_of_a_change(copies)) for copies in counting.COPIES]
     assert sum(counts[0].values()) > 50_000
     assert list(map(str, counting.too_fast(counts))) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("explain", "hello/helo"), 'there is no group "hello/helo"\n  hint: did you mean hello/hello?'),
+        (("move", "hello/helo", "--to", "local"), 'there is no group "hello/helo"\n  hint: did you mean hello/hello?'),
+        (("move", "hello/hello", "--to", "nowhere"), "there is no cluster nowhere\n"),
+        (("return", "hello/helo"), 'there is no group "hello/helo"\n  hint: did you mean hello/hello?'),
+        (("room", "--like", "hello/helo"), '--like: there is no group "hello/helo"\n  hint: did you mean hello/hello?'),
+        (("test",), "there is no Scenario in this source\n"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_told_before_anything_is_planned(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], args: tuple[str, ...], said: str
+) -> None:
+    repo = make_repo(tmp_path, starter())
+    with mock.patch("gitplacer.hydrate.plan", side_effect=AssertionError("planned")):
+        ran = run(capfd, *args, "--now", NOW, repo)
+    assert (ran.code, ran.out) == (1, "") and f"error: {said}" in ran.err
+
+
+def test_a_group_that_only_a_record_knows_is_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    story = Story.of(cluster("a"), ANYWHERE, rayservice("prod", "api"), capacity=snapshot("a", "n1 64 256Gi 8"))
+    story.run()
+    del story.source["workloads/prod/api.yaml"]
+    inputs = story.inputs()
+    found = hydrate(inputs, once_read=partial(refuse_unknown, "prod/api"))
+    assert [decision.group for decision in found.view.plan.decisions] == ["prod/api"]
+    with pytest.raises(NoSuchGroup) as refusal:
+        hydrate(inputs, once_read=partial(refuse_unknown, "prod/app"))
+    assert refusal.value.hint == "did you mean prod/api?"

@@ -42,19 +42,19 @@ def command(group: str, output: str, nodes: bool, trials: int | None, **where: A
     from gitplacer.remedies import remedy
     from gitplacer.settings import UsageError
 
-    with looking(where, Verdicts(groups=frozenset({group}))) as (looked, hydration, say):
-        view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
-        try:
+    try:
+        with looking(where, Verdicts(groups=frozenset({group})), about=group) as (looked, hydration, say):
+            view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
             view.decision(group)
-        except NoSuchGroup as error:
-            raise UsageError(str(error), error.hint) from None
-        found = None
-        if trials != 0:
-            say("looking for what would place it")
-            found = remedy(
-                looked.inputs, hydration, group, looked.memo, trials, every_kind=True, accounts=accounts, ledgers=looked.ledgers,
-            )  # fmt: skip
-        closeups = _closeups(view, group, accounts) if nodes or output == "json" else {}
+            found = None
+            if trials != 0:
+                say("looking for what would place it")
+                found = remedy(
+                    looked.inputs, hydration, group, looked.memo, trials, every_kind=True, accounts=accounts, ledgers=looked.ledgers,
+                )  # fmt: skip
+            closeups = _closeups(view, group, accounts) if nodes or output == "json" else {}
+    except NoSuchGroup as error:
+        raise UsageError(str(error), error.hint) from None
     if output == "json":
         click.echo(explanation_json(view, group, closeups=closeups, remedy=found), nl=False)
     else:

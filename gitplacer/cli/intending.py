@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitplacer.passes.looking import Looked, Rehearsal
     from gitplacer.passes.opening import Progress
     from gitplacer.settings import Settings
+    from gitplacer.snapshot import Snapshot
     from gitplacer.tree import Changes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -101,15 +102,25 @@ class Intent:
             note("no --deployment given, so nothing is placed yet")
         return looked_at(self.settings, work_tree=self._as_patch, progress=say)
 
-    def rehearse(self, change: Callable[[Hydration], Changes], about: Collection[str] = ()) -> Rehearsal:
-        """Plan without the change and with it; then with every cluster's verdict on the groups that it is `about`."""
+    def rehearse(
+        self,
+        change: Callable[[Hydration], Changes],
+        about: Collection[str] = (),
+        once_read: Callable[[Snapshot], object] = bool,
+    ) -> Rehearsal:
+        """
+        Plan without the change and with it; then with every cluster's verdict on the groups that it is `about`. `once_read` may refuse what was read
+        before it is planned.
+        """
         from gitplacer.cli.progress import note, progress
         from gitplacer.passes.looking import rehearse
 
         if self.settings.deployment is None:
             note("no --deployment given, so nothing is placed yet")
         with progress() as say:
-            return rehearse(self.settings, change, about=about, work_tree=self._as_patch, progress=say)
+            return rehearse(
+                self.settings, change, about=about, once_read=once_read, work_tree=self._as_patch, progress=say
+            )
 
     def write(self, done: Rehearsal, subject: str, body: str, *, told: list[str]) -> None:
         """Print the patch, or commit; tell what it does, and what comes next."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from gitplacer.cli.progress import note, note_work_tree, progress
+from gitplacer.explain import refuse_unknown
 from gitplacer.git.ourbranches import INPUTS
 from gitplacer.hydrate import Hydration, hydrate
 from gitplacer.kinds.fleet import FleetSpec
@@ -17,13 +19,20 @@ from gitplacer.settings import Settings, settings
 
 
 @contextlib.contextmanager
-def looking(where: Mapping[str, Any], verdicts: Verdicts | bool = True) -> Iterator[tuple[Looked, Hydration, Progress]]:
+def looking(
+    where: Mapping[str, Any], verdicts: Verdicts | bool = True, about: str | None = None
+) -> Iterator[tuple[Looked, Hydration, Progress]]:
     """
     Plan with the options of `options.fleet`, and say on stderr what was not there to be read. What was read stays readable while the context
-    lasts, for commands that go on to plan with other inputs. `verdicts` says of which groups every cluster's is kept.
+    lasts, for commands that go on to plan with other inputs. `verdicts` says of which groups every cluster's is kept. Raises NoSuchGroup, before it
+    plans, if there is none that this is `about`.
     """
+    once_read = partial(refuse_unknown, about) if about is not None else bool
     with opened(where) as (looked, say):
-        yield looked, hydrate(looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=verdicts), say
+        hydration = hydrate(
+            looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=verdicts, once_read=once_read
+        )
+        yield looked, hydration, say
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
     from gitplacer.kinds.approval import ApprovedAction
     from gitplacer.model.decision import Decision
+    from gitplacer.snapshot import Snapshot
     from gitplacer.tree import Changes
 
 
@@ -35,7 +37,7 @@ def approve(
         )
         return Changes({path: text})
 
-    done = intent.rehearse(change, about=[group])
+    done = intent.rehearse(change, about=[group], once_read=partial(_refuse_unknown, group, to))
     assert done.after is not None
     [path] = done.changes.written
     _refuse_bad_file(done.after, path)
@@ -44,6 +46,21 @@ def approve(
     body = printable(f"{group} {sentence(after, done.after.view)}", 2000)
     verb = f"move of {group} to {to}" if to else f"return of {group}"
     intent.write(done, f"Approve the {verb}", "\n\n".join(part for part in (reason, body) if part), told=[body])
+
+
+def _refuse_unknown(group: str, to: str | None, snapshot: Snapshot) -> None:
+    """What takes no plan to refuse: a group or a cluster that is not there."""
+    from gitplacer.explain import NoSuchGroup, refuse_unknown
+    from gitplacer.problems import nearest
+    from gitplacer.settings import UsageError
+
+    try:
+        refuse_unknown(group, snapshot)
+    except NoSuchGroup as error:
+        raise UsageError(str(error), error.hint) from None
+    clusters = snapshot.source.own.clusters
+    if to is not None and to not in clusters:
+        raise UsageError(f"there is no cluster {to}", nearest(to, clusters))
 
 
 def _decision(view: PlanView, group: str) -> Decision:
@@ -58,13 +75,9 @@ def _decision(view: PlanView, group: str) -> Decision:
 
 def _refuse_early(before: Hydration, group: str, to: str | None) -> None:
     """What no Approval could change."""
-    from gitplacer.problems import nearest
     from gitplacer.settings import UsageError
 
     decision = _decision(before.view, group)
-    clusters = before.snapshot.source.own.clusters
-    if to is not None and to not in clusters:
-        raise UsageError(f"there is no cluster {to}", nearest(to, clusters))
     if to is not None and to in decision.before:
         raise UsageError(f"{group} is on {to} already", "nothing to do")
     if not decision.before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +12,13 @@ from gitplacer.cli.options import choice, fleet
 from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from gitplacer.accounts import Accounts
     from gitplacer.explain import PlanView
+    from gitplacer.hydrate import Hydration
+    from gitplacer.passes.looking import Looked
+    from gitplacer.passes.opening import Progress
     from gitplacer.room import Tried
 
 
@@ -53,14 +59,12 @@ def command(
 
     from gitplacer.accounts import Accounts, freshness
     from gitplacer.cli.files import read_file
-    from gitplacer.cli.looking import looking
     from gitplacer.formats.room import room_json, room_text
     from gitplacer.model.room import ClusterRoom, Largest, Room
-    from gitplacer.model.verdicts import OF_UNSPREAD
     from gitplacer.room import as_asked, largest, let_in, read_catalogue, shop, stranded
 
     offered = read_catalogue(catalogue, read_file(catalogue)) if catalogue else None
-    with looking(where, OF_UNSPREAD) as (looked, hydration, say):
+    with _looking(where, like) as (looked, hydration, say):
         view, accounts = hydration.view, Accounts(hydration.view, looked.ledgers)
         say("counting what is left")
         tried = _tried(view, accounts, like, shapes, tolerate)
@@ -87,6 +91,21 @@ def command(
     click.echo(room_json(room, view) if output == "json" else room_text(room, view), nl=False)
 
 
+@contextlib.contextmanager
+def _looking(where: Mapping[str, Any], like: str | None) -> Iterator[tuple[Looked, Hydration, Progress]]:
+    """Plan, if there is a group that gangs are to be like."""
+    from gitplacer.cli.looking import looking
+    from gitplacer.explain import NoSuchGroup
+    from gitplacer.model.verdicts import OF_UNSPREAD
+    from gitplacer.settings import UsageError
+
+    try:
+        with looking(where, OF_UNSPREAD, about=like) as found:
+            yield found
+    except NoSuchGroup as error:
+        raise UsageError(f"--like: {error}", error.hint) from None
+
+
 def _pods(view: PlanView) -> list[Any]:
     """All pods of the fleet's groups."""
     return [pods for decision in view.plan.decisions for pods in view.gang(decision)]
@@ -96,14 +115,13 @@ def _tried(
     view: PlanView, accounts: Accounts, like: str | None, shapes: tuple[str, ...], tolerate: tuple[str, ...]
 ) -> list[Tried]:
     """The gangs that were asked for, or such as are in use."""
-    from gitplacer.explain import NoSuchGroup
     from gitplacer.room import NotAGang, in_use, like_group, written
     from gitplacer.settings import UsageError
 
     known = {name for cluster in accounts.after.names for name in accounts.after[cluster].columns.names}
     try:
         asked = [like_group(view, like)] if like else []
-    except (NoSuchGroup, NotAGang) as error:
+    except NotAGang as error:
         raise UsageError(f"--like: {error}", error.hint) from None
     try:
         asked += [written(text, known, tolerate) for text in shapes]

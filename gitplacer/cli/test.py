@@ -61,8 +61,10 @@ def command(output: str, words: str, first: bool, jobs: int, strict: bool, **whe
     options = Options(style=style())
     trials: list[Trial] = []
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
-        source, known, idle = _read(looked)
-        scripts, unreadable = _scripts(looked, source, known, words)
+        source = _source(looked)
+        found, unreadable = _scripts(looked, source, words)
+        known, idle = _standing(looked, source)
+        scripts = [replace(script, known=frozenset(known)) for script in found]
         deployment = looked.inputs.deployment if chosen.deployment is not None else None
         now = looked.inputs.now if where["now"] is not None else None
         for trial in _tried(scripts, _Fleet(source, tuple(known), deployment, now), looked.memo, jobs, say):
@@ -82,36 +84,42 @@ def command(output: str, words: str, first: bool, jobs: int, strict: bool, **whe
     return 0 if report.is_good and not (strict and idle) else 1
 
 
-def _read(looked: Looked) -> tuple[Tree, list[Problem], list[Problem]]:
-    """The source with its snapshots in it, the errors that it has, and what is idle among its policies."""
-    from gitplacer.hydrate import hydrate
-    from gitplacer.policies.idle import idle_policies
-    from gitplacer.problems import Rejected, Severity
-    from gitplacer.scenarios.scene import newest_snapshot
-    from gitplacer.tree import Changes, Tree
+def _source(looked: Looked) -> Tree:
+    """The source with its snapshots in it."""
+    from gitplacer.tree import Changes
 
     tree, capacity, folder = looked.source.tree, looked.source.capacity, looked.source.spec.capacity.path
     texts = [path for path, entry in capacity.entries.items() if entry.is_text]
     written = {f"{folder}/{path}": data for path, data in capacity.read_all(texts).items()}
     stale = frozenset(path for path in tree if path.startswith(f"{folder}/") and path not in written)
-    source = tree.apply(Changes(written, stale))
+    return tree.apply(Changes(written, stale))
+
+
+def _standing(looked: Looked, source: Tree) -> tuple[list[Problem], list[Problem]]:
+    """The errors that the source has, and what is idle among its policies."""
+    from gitplacer.hydrate import hydrate
+    from gitplacer.policies.idle import idle_policies
+    from gitplacer.problems import Rejected, Severity
+    from gitplacer.scenarios.scene import newest_snapshot
+    from gitplacer.tree import Tree
+
     try:
-        now = newest_snapshot(capacity) or looked.inputs.now
+        now = newest_snapshot(looked.source.capacity) or looked.inputs.now
         inputs = replace(looked.inputs, source=source, deployment=Tree(), deployment_commit=None, now=now)
         done = hydrate(replace(inputs, foreign={}, reverted={}, merged={}), memo=looked.memo, with_candidates=False)
     except Rejected:
-        return source, [], []  # each scenario of this source will say so
+        return [], []  # each scenario of this source will say so
     errors = [problem for problem in done.problems if problem.severity is Severity.ERROR]
-    return source, errors, idle_policies(done.snapshot.source, looked.memo)
+    return errors, idle_policies(done.snapshot.source, looked.memo)
 
 
-def _scripts(looked: Looked, source: Tree, known: Sequence[Problem], words: str) -> tuple[list[Script], list[Problem]]:
+def _scripts(looked: Looked, source: Tree, words: str) -> tuple[list[Script], list[Problem]]:
     """The scenarios that are to be run, and what is wrong with those that cannot be read. Raises UsageError for none."""
     from gitplacer.problems import nearest
     from gitplacer.scenarios import scripts_in
     from gitplacer.settings import UsageError
 
-    scripts, unreadable = scripts_in(source, looked.memo, known)
+    scripts, unreadable = scripts_in(source, looked.memo)
     if not scripts and not unreadable:
         hint = "write one beside your policies: docs/policy-tests.md shows how, `gitplacer schema Scenario` prints its fields"
         raise UsageError("there is no Scenario in this source", hint)

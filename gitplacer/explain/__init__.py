@@ -43,7 +43,7 @@ from gitplacer.explain.plan import (
 )
 from gitplacer.explain.release import release_text
 from gitplacer.explain.remedies import amendment_text, found_how, nothing_found, remedy_line, way_text
-from gitplacer.explain.view import NoSuchGroup, PlanView
+from gitplacer.explain.view import NoSuchGroup, PlanView, refuse_unknown
 from gitplacer.explain.words import (
     LONGEST_SENTENCE,
     amount_text,
@@ -86,6 +86,7 @@ __all__ = [
     "place",
     "problem_lines",
     "problems_of",
+    "refuse_unknown",
     "refused_approvals",
     "release_text",
     "remedy_line",

@@ -136,6 +136,14 @@ class PlanView(Struct, frozen=True, kw_only=True):
         return [(m.api_version, m.kind, m.namespace, m.name, m.source) for m in record.members] if record else []
 
 
+def refuse_unknown(group_id: str, snapshot: Snapshot) -> None:
+    """Raise the NoSuchGroup of a group that no plan of what was read can have, before there is one."""
+    groups, records = snapshot.groups, snapshot.records
+    if group_id not in groups and group_id not in records:
+        renamed = {record.id for group in groups.values() if (record := snapshot.predecessor(group)) is not None}
+        raise NoSuchGroup(group_id, sorted(groups.keys() | (records.keys() - renamed)))
+
+
 class NoSuchGroup(LookupError):
     """There is no group of this id in the plan; `hint` names those whose ids are nearest."""
 

@@ -39,6 +39,7 @@ from gitplacer.remedies import waits
 from gitplacer.review import Base
 from gitplacer.runners.crew import parsed_together
 from gitplacer.settings import Settings
+from gitplacer.snapshot import Snapshot
 from gitplacer.tree import Changes, Tree
 
 
@@ -199,16 +200,19 @@ def rehearse(
     change: Callable[[Hydration], Changes],
     *,
     about: Collection[str] = (),
+    once_read: Callable[[Snapshot], object] = bool,
     work_tree: bool,
     progress: Progress,
 ) -> Rehearsal:
     """
     Plan, let somebody change the source by what that shows, and plan again, with every cluster's verdict on the groups that it is `about`.
-    Nothing is published or written.
+    Nothing is published or written. `once_read` is as for `hydrate`.
     """
     with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
         inputs, tree = looked.inputs, looked.source.tree
-        before = hydrate(inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=OUTGROWN)
+        before = hydrate(
+            inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=OUTGROWN, once_read=once_read
+        )
         changes = change(before)
         then = replace(inputs, source=tree.apply(changes))
         asked = Verdicts(groups=frozenset(about), outgrown=True)
