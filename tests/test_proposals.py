@@ -8,10 +8,13 @@ from typing import NoReturn
 
 import pytest
 
+from gitplacer.cli import reconcile as telling
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.ourbranches import proposal_branch
+from gitplacer.git.program import Git
 from gitplacer.git.reading import Repository
 from gitplacer.model.decision import Action
+from tests.commands import run
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import cluster, decisions, policy, rayservice
 from tests.test_reconcile import Fleet, made
@@ -59,13 +62,14 @@ def test_what_is_proposed_already_is_left_alone(fleet: Fleet) -> None:
     assert tip(fleet, BRANCH) == before
 
 
-def test_to_look_whether_many_proposals_stand_lists_no_more_trees(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_to_look_whether_many_proposals_stand_lists_no_more_trees_and_runs_git_no_more_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What each of them changes is asked for: whole trees, one for each, would take the proposals times the fleet."""
+    """What they change is asked for: whole trees, one for each, would take the proposals times the fleet."""
     listed: list[str] = []
-    tree = Repository.tree
+    tree, ran = Repository.tree, Git.run
     monkeypatch.setattr(Repository, "tree", lambda *asked: (listed.append(asked[1]), tree(*asked))[1])
+    monkeypatch.setattr(Git, "run", lambda *asked, **more: (listed.append(asked[1]), ran(*asked, **more))[1])
     proposed, numbers = [], []
     for apps in (1, 5):
         folder = tmp_path / str(apps)
@@ -82,6 +86,14 @@ def test_to_look_whether_many_proposals_stand_lists_no_more_trees(
         numbers.append(len(listed))
     assert proposed[0] < proposed[1]
     assert numbers[0] == numbers[1]
+    monkeypatch.setattr(telling, "_MOST_PROPOSED", 2)
+    told = run(capfd, "reconcile", fleet.source, "--deployment", fleet.deployment, "--now", "2026-01-02T03:25:00Z").out
+    named = [line for line in told.splitlines() if line.startswith("Proposed ")]
+    assert len(named) == 3 and named[0].startswith(f"Proposed   {BRANCH}: Relocate ")
+    assert (
+        named[-1]
+        == f"Proposed   {proposed[1] - 2} more: the deployment repo has a branch below gitplacer/proposed/ for each"
+    )
 
 
 def test_a_proposal_of_which_an_object_is_damaged_is_read_in_full(
@@ -91,7 +103,7 @@ def test_a_proposal_of_which_an_object_is_damaged_is_read_in_full(
         raise MissingObject("there is no such object")
 
     before = tip(fleet, BRANCH)
-    monkeypatch.setattr(Repository, "changes", missing)
+    monkeypatch.setattr(Repository, "changed_by", missing)
     assert fleet.reconcile(20).proposed == (BRANCH,)
     assert tip(fleet, BRANCH) == before
 

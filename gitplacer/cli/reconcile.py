@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
     from gitplacer.settings import Settings
     from gitplacer.tree import Tree
+
+_MOST_PROPOSED = 25
+"""Moves that wait for consent, named by each pass."""
 
 
 @click.command("reconcile", cls=Taught)
@@ -245,6 +249,7 @@ def _tell(outcome: Outcome) -> None:
     """What a pass came to: commits on stdout, the rest on stderr."""
     from gitplacer.cli.progress import note, note_attempts, show_problems
     from gitplacer.explain import standing as standing_of
+    from gitplacer.git.ourbranches import PROPOSALS
     from gitplacer.plaintext import printable
 
     hydration = outcome.hydration
@@ -255,8 +260,12 @@ def _tell(outcome: Outcome) -> None:
         click.echo(f"Unchanged  {hydration.view.deployment_commit} at {place}")
     else:
         _tell_of_commits(f"Published  {outcome.tip} to {place}", (step.subject for step in hydration.steps))
-    for branch, step in zip(outcome.proposed, hydration.proposals, strict=True):
+    for branch, step in islice(zip(outcome.proposed, hydration.proposals, strict=True), _MOST_PROPOSED):
         click.echo(f"Proposed   {printable(branch)}: {printable(step.subject)}")
+    if len(outcome.proposed) > _MOST_PROPOSED:
+        click.echo(
+            f"Proposed   {len(outcome.proposed) - _MOST_PROPOSED:,} more: the deployment repo has a branch below {PROPOSALS} for each"
+        )
     if outcome.refused:
         note(f"{place}: the server did not take the branches with proposals: {outcome.refused}")
     _tell_what_is_left(place, outcome.unnoted, standing_of(hydration.view.plan))

@@ -15,7 +15,7 @@ long as it is what a pass would do, and is replaced when it is not. Nobody else'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -130,30 +130,42 @@ class Deployment:
 
     def is_proposed(self, proposals: Mapping[str, NewCommit]) -> bool:
         """Whether these commits and no others are proposed on the tip, by branch. When they were made does not matter."""
-        return proposals.keys() == self.proposals.keys() and all(
-            self._stands(branch, commit) for branch, commit in proposals.items()
-        )
+        return proposals.keys() == self.proposals.keys() and self._standing(proposals) == proposals.keys()
 
-    def _stands(self, branch: str, commit: NewCommit) -> bool:
+    def _standing(self, proposals: Mapping[str, NewCommit]) -> set[str]:
         """
-        Whether a commit is proposed already: on the tip, with what it says of itself and the paths it touches, and signed if we sign.
+        The branches of those that are proposed already: on the tip, with what they say of themselves and the paths they touch, and signed if we
+        sign. Git is asked for all of them at once.
         """
-        if branch not in self.proposals or self.tip is None:
-            return False
-        found = self.repository.commit(self.proposals[branch])
+        if self.tip is None:
+            return set()
+        oids = {branch: self.proposals[branch] for branch in proposals if branch in self.proposals}
+        found = self.repository.commits_of(oids.values())
+        said = {
+            branch: found.get(oid) or self.repository.commit(oid)  # fetches what is damaged anew
+            for branch, oid in oids.items()
+        }
+        alike = {branch: commit for branch, commit in said.items() if self._says(commit, proposals[branch])}
+        changed = self._changed_by(alike.values())
+        touched = {branch: {*proposals[branch].changes.written, *proposals[branch].changes.removed} for branch in alike}
+        return {branch for branch, commit in alike.items() if changed[commit.id] == touched[branch]}
+
+    def _says(self, found: Commit, commit: NewCommit) -> bool:
+        """Whether a commit is on the tip, signed if we sign, and says of itself what one that is proposed would."""
         if not self.lets_stand(found.is_signed) or found.parents != (self.tip,):
             return False
-        if undated(f"{found.subject}\n\n{found.body}") != undated(commit.message):
-            return False
-        return self._changed_by(found) == {*commit.changes.written, *commit.changes.removed}
+        return undated(f"{found.subject}\n\n{found.body}") == undated(commit.message)
 
-    def _changed_by(self, commit: Commit) -> set[str]:
-        """The paths at which a commit differs from the tip: what it changes is asked for, and not what its whole tree holds."""
+    def _changed_by(self, commits: Iterable[Commit]) -> dict[str, set[str]]:
+        """
+        The paths at which commits differ from the tip, by their ids: what they change is asked for, and not what their whole trees hold.
+        """
         assert self.tip is not None
+        oids = [commit.id for commit in commits]
         try:
-            return set(self.repository.changes(self.tip, commit.id))
-        except MissingObject:
-            return set(differing_paths(self.tree, self.repository.tree(commit.id)))  # fetches what is damaged anew
+            return self.repository.changed_by(oids, self.tip)
+        except MissingObject:  # what is damaged is fetched anew
+            return {oid: set(differing_paths(self.tree, self.repository.tree(oid))) for oid in oids}
 
     def publish(
         self,
@@ -329,8 +341,9 @@ class Deployment:
         if proposals is None:
             return {}
         updates: dict[str, Change] = {}
-        for number, (branch, commit) in enumerate(sorted(proposals.items())):
-            if moved or not self._stands(branch, commit):
+        standing = set[str]() if moved else self._standing(proposals)
+        for number, branch in enumerate(sorted(proposals)):
+            if branch not in standing:
                 updates[f"refs/heads/{branch}"] = self.proposals.get(branch), made[f"proposal-{number}"]
         gone = self.proposals.keys() - proposals.keys()
         return updates | {f"refs/heads/{branch}": (self.proposals[branch], None) for branch in sorted(gone)}

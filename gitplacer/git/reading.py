@@ -224,6 +224,31 @@ class Repository:
             found[raw.decode("utf-8", "backslashreplace")] = _entry(was, before), _entry(now, after)
         return found
 
+    def changed_by(self, commits: Iterable[str], parent: str) -> dict[str, set[str]]:
+        """For each of some commits, by their ids, the paths at which it differs from one, in one question. Raises MissingObject where one is not there."""
+        asked = list(dict.fromkeys(commits))
+        how = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
+        try:
+            told = (
+                self.git.run(*how, input="".join(f"{commit} {parent}\n" for commit in asked).encode()) if asked else b""
+            )
+        except CommandFailed as error:
+            raise MissingObject(f"{self.address.redacted}: {error}") from None
+        found: dict[str, set[str]] = {commit: set() for commit in asked}
+        fields, commit = iter(told.split(b"\0")[:-1]), ""
+        for field in fields:
+            if field.startswith(b":"):
+                found[commit].add(next(fields).decode("utf-8", "backslashreplace"))
+            else:
+                commit = field.decode()  # one that changes nothing is not named
+        return found
+
+    def commits_of(self, oids: Iterable[str]) -> dict[str, Commit]:
+        """Commits by their ids; without those that are not there."""
+        asked = list(dict.fromkeys(oids))
+        found = self.objects.look_up_all(f"{oid}^{{commit}}" for oid in asked)
+        return {oid: parse_commit(each) for oid, each in zip(asked, found, strict=True) if each is not None}
+
     def tree_when_asked(self, commit: str) -> Tree:
         """The files of a commit, listed when somebody looks at one: it is that which raises what `tree` raises."""
         return LateTree(lambda: self.tree(commit).entries, self.objects)
