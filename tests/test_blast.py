@@ -13,6 +13,7 @@ from gitplacer.model.blasts import Blast
 from gitplacer.model.fates import Fate
 from gitplacer.source.files import InMemory
 from gitplacer.tree import Tree
+from gitplacer.whatif import blasting
 from gitplacer.whatif.blasting import blast, policy_edit
 from gitplacer.whatif.ground import Ground
 from tests.commands import NOW, commit, git, make_repo, run, write
@@ -162,3 +163,34 @@ def test_a_policy_that_cannot_be_read_is_told_as_an_error_and_its_groups_as_held
     assert text.endswith(
         "2 of 3 groups touched by 1 edited file: 2 at the next pass, 0 only later, if at all; it brings 1 error\n"
     )
+
+
+def test_groups_of_one_policy_ask_each_cluster_once_whether_they_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many groups as clusters would take the square of the fleet."""
+    asked: list[str] = []
+    may_not_stay = blasting.may_not_stay
+    monkeypatch.setattr(blasting, "may_not_stay", lambda *given: (asked.append(given[2].name), may_not_stay(*given))[1])
+    numbers = []
+    for more in range(0, 5, 4):
+        story = fleet()
+        for number in range(more):
+            story.source |= rayservice("web", f"more-{number}")
+        story.run()
+        asked.clear()
+        found = touched(story, policy("web", BEFORE.replace("[a, b]", "[a, b, c]")))
+        assert len(found.touched) == 2 + more
+        numbers.append(len(asked))
+    assert numbers[0] == numbers[1]
+
+
+def test_a_group_that_wishes_for_a_cluster_is_told_apart_from_those_that_do_not() -> None:
+    story = fleet()
+    wish = rayservice("web", "wish")
+    [(path, text)] = wish.items()
+    story.source[path] = text.replace("metadata: {", "metadata: {annotations: {gitplacer.dev/cluster: b}, ", 1)
+    found = touched(story, policy("web", BEFORE.replace("[a, b]", "[a]")))
+    assert {t.group: t.loses for t in found.touched if t.group.startswith("web/")} == {
+        "web/blog": ("b",), "web/shop": ("b",), "web/wish": ("b",),
+    }  # fmt: skip
+    found = touched(story, policy("web", BEFORE.replace("[a, b]", "[a, b, c]")))
+    assert {t.group: t.gains for t in found.touched} == {"web/blog": ("c",), "web/shop": ("c",)}

@@ -47,10 +47,11 @@ def blast(ground: Ground, edit: Changes) -> Blast:
     view, later = unguarded(ground, made.view, gone)
     found = {fate.group: fate for fate in fates(ground, view, gone, later)}
     decisions = {decision.group: decision for decision in view.plan.decisions}
+    allowed, allows = _Allowed(old), _Allowed(new)
     touched = []
     for group_id in sorted(old.groups.keys() | new.groups.keys() | found.keys()):
         was, now, fate = old.groups.get(group_id), new.groups.get(group_id), found.get(group_id)
-        could, can = _eligible(was, old), _eligible(now, new)
+        could, can = allowed.by(was), allows.by(now)
         decision = decisions.get(group_id)
         held = _held(ground.decisions.get(group_id), decision)
         told = fate.why if fate is not None else ""
@@ -110,12 +111,24 @@ def _rules(group: Group | None) -> Mapping[str, object]:
     return rules
 
 
-def _eligible(group: Group | None, snapshot: Snapshot) -> frozenset[str]:
-    """The clusters that a group may be on, whatever their room."""
-    if group is None or group.policy is None:
-        return frozenset()
-    clusters = snapshot.source.own.clusters.values()
-    return frozenset(c.name for c in clusters if may_not_stay(group, group.policy, c) is None)
+class _Allowed:
+    """
+    The clusters that groups may be on, whatever their room. All groups of one policy and one tenant share the answer, if they wish for the same
+    cluster or for none: each of them would ask all clusters.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._clusters = snapshot.source.own.clusters.values()
+        self._found: dict[tuple[str, str | None, str | None], frozenset[str]] = {}
+
+    def by(self, group: Group | None) -> frozenset[str]:
+        if group is None or group.policy is None:
+            return frozenset()
+        key = (group.policy.name, group.tenant.name if group.tenant is not None else None, group.wished_cluster)
+        if key not in self._found:
+            names = (c.name for c in self._clusters if may_not_stay(group, group.policy, c) is None)
+            self._found[key] = frozenset(names)
+        return self._found[key]
 
 
 def _places(snapshot: Snapshot) -> dict[str, str]:
