@@ -486,14 +486,25 @@ def test_a_plan_places_what_is_new_and_says_that_nothing_is_placed_yet(capfd: Ca
     assert "\x1b" not in ran.out
 
 
-def test_the_fleets_deployment_repo_is_named_but_not_opened_for_a_plan(capfd: Capture, fleet: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan"], ["simulate", "--lose", "my-cluster"], ["blast", "--base", "HEAD"], ["drain", "my-cluster"],
+        ["move", "hello/hello", "--to", "other"], ["suspend", "hello/*"], ["suspend", "hello/*", "--diff"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_deployment_repo_that_only_the_fleet_names_is_told_but_not_opened(
+    capfd: Capture, fleet: Path, command: list[str]
+) -> None:
     path = fleet / "fleet.yaml"
     path.write_text(
         path.read_text().replace("    branch: main", "    url: https://nowhere.invalid/x\n    branch: main")
     )
-    ran = run(capfd, "plan", fleet)
-    assert ran.code == 0
-    assert "nothing is placed yet; the Fleet names https://nowhere.invalid/x" in ran.err
+    git(fleet, "commit", "--quiet", "--all", "--message", "Name the deployment repo")
+    ran = run(capfd, *command, fleet)
+    assert "no --deployment given, so " in ran.err
+    assert "; the Fleet names https://nowhere.invalid/x" in ran.err
 
 
 def test_a_plan_as_json_keeps_its_schema(capfd: Capture, fleet: Path) -> None:

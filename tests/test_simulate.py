@@ -68,7 +68,7 @@ def test_losing_every_cluster_is_a_table_with_the_worst_on_top() -> None:
 def test_the_command_says_the_same_for_people_and_for_programs(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ran = run(capfd, "simulate", "--lose", "a", "--now", NOW, repo)
     assert ran.code == 0
-    assert "no --deployment given; the fleet is taken as the first pass would place it" in ran.err
+    assert "no --deployment given, so the fleet is taken as the first pass would place it" in ran.err
     last = ran.out.splitlines()[-1]
     told = json.loads(run(capfd, "simulate", "--lose", "a", "--format", "json", "--now", NOW, repo).out)
     assert told["kind"] == "Simulation"

@@ -44,6 +44,7 @@ def command(base: str, limit: tuple[int, bool] | None, output: str, **where: Any
     """
     from msgspec.structs import replace
 
+    from gitplacer.cli.looking import FIRST_PASS, note_unplaced
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.formats.blast import blast_json, blast_text
     from gitplacer.formats.options import Options
@@ -55,9 +56,8 @@ def command(base: str, limit: tuple[int, bool] | None, output: str, **where: Any
 
     chosen = settings(**where)
     note_work_tree(chosen)
-    if chosen.deployment is None:
-        note("no --deployment given; the fleet is taken as the first pass would place it")
     with progress() as say, looked_at(chosen, work_tree=True, progress=say) as looked:
+        note_unplaced(chosen, looked, FIRST_PASS)
         say(f"reading {base}")
         with opened_source(replace(chosen, rev=base), looked.memo, work_tree=False) as before:
             ground = Ground.of(replace(looked.inputs, source=before.tree, commit=before.commit), looked.memo)

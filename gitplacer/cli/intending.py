@@ -7,10 +7,10 @@ wants it; a patch goes to stdout and is applied by `git apply`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -93,14 +93,15 @@ class Intent:
             chosen = replace(chosen, rev=self._branch.base)
         self.settings: Settings = chosen
 
-    def looking(self, say: Progress) -> AbstractContextManager[Looked]:
+    @contextlib.contextmanager
+    def looking(self, say: Progress) -> Iterator[Looked]:
         """All that a pass on the source depends on, for who plans otherwise than by `rehearse`."""
-        from gitplacer.cli.progress import note
+        from gitplacer.cli.looking import note_unplaced
         from gitplacer.passes.looking import looked_at
 
-        if self.settings.deployment is None:
-            note("no --deployment given, so nothing is placed yet")
-        return looked_at(self.settings, work_tree=self._as_patch, progress=say)
+        with looked_at(self.settings, work_tree=self._as_patch, progress=say) as looked:
+            note_unplaced(self.settings, looked)
+            yield looked
 
     def rehearse(
         self,
@@ -112,15 +113,11 @@ class Intent:
         Plan without the change and with it; then with every cluster's verdict on the groups that it is `about`. `once_read` may refuse what was read
         before it is planned.
         """
-        from gitplacer.cli.progress import note, progress
+        from gitplacer.cli.progress import progress
         from gitplacer.passes.looking import rehearse
 
-        if self.settings.deployment is None:
-            note("no --deployment given, so nothing is placed yet")
-        with progress() as say:
-            return rehearse(
-                self.settings, change, about=about, once_read=once_read, work_tree=self._as_patch, progress=say
-            )
+        with progress() as say, self.looking(say) as looked:
+            return rehearse(looked, change, about=about, once_read=once_read)
 
     def write(self, done: Rehearsal, subject: str, body: str, *, told: list[str]) -> None:
         """Print the patch, or commit; tell what it does, and what comes next."""

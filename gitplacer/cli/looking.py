@@ -46,12 +46,21 @@ def opened(where: Mapping[str, Any]) -> Iterator[tuple[Looked, Progress]]:
     note_nothing_placed(chosen, looked.source.spec, looked.inputs.deployment_commit, lost=lost)
 
 
-def note_nothing_placed(chosen: Settings, spec: FleetSpec, deployed: str | None, *, lost: bool) -> None:
-    """Say on stderr why nothing is placed, where that may not be meant; `lost`: passes were published, and their branch is gone."""
+NOTHING_PLACED = "nothing is placed yet"
+FIRST_PASS = "the fleet is taken as the first pass would place it"
+
+
+def note_nothing_placed(
+    chosen: Settings, spec: FleetSpec, deployed: str | None, *, lost: bool, so: str = NOTHING_PLACED
+) -> None:
+    """
+    Say on stderr why nothing is placed, where that may not be meant, and `so` what follows of it; `lost`: passes were published, and their
+    branch is gone.
+    """
     address = deployment_address(chosen, spec, trusted=chosen.trust_base is not None)
     if address is None:
         named = f"; the Fleet names {spec.deployment.url}" if spec.deployment.url else ""
-        note(f"no --deployment given, so nothing is placed yet{named}")
+        note(f"no --deployment given, so {so}{named}")
     elif deployed is None and lost:
         note(
             f"{address.redacted} has no branch {spec.deployment.written}, so nothing counts as placed; but it has {INPUTS}, where passes were "
@@ -59,4 +68,10 @@ def note_nothing_placed(chosen: Settings, spec: FleetSpec, deployed: str | None,
             "`gitplacer reconcile` says what to do"
         )
     elif deployed is None:
-        note(f"{address.redacted} has no branch {spec.deployment.written} yet, so nothing is placed yet")
+        note(f"{address.redacted} has no branch {spec.deployment.written} yet, so {so}")
+
+
+def note_unplaced(chosen: Settings, looked: Looked, so: str = NOTHING_PLACED) -> None:
+    """The same while what was read is open, for commands that may end with an error because of it."""
+    lost = looked.has_lost_its_branch
+    note_nothing_placed(chosen, looked.source.spec, looked.inputs.deployment_commit, lost=lost, so=so)

@@ -88,6 +88,7 @@ def command(
     options suppose holds together. With --every-cluster or --pairs it is the fleet that clusters are lost of. Exits with 0 unless
     --fail-on asks for something else; 1 is an error.
     """
+    from gitplacer.cli.looking import FIRST_PASS, note_unplaced
     from gitplacer.cli.progress import note, note_work_tree, progress, style
     from gitplacer.cli.running import runner as chosen_runner
     from gitplacer.formats.options import Options
@@ -110,8 +111,7 @@ def command(
     with contextlib.ExitStack() as stack:
         with progress() as say:
             looked = stack.enter_context(looked_at(chosen, work_tree=True, progress=say))
-            if chosen.deployment is None:
-                note("no --deployment given; the fleet is taken as the first pass would place it")
+            note_unplaced(chosen, looked, FIRST_PASS)
             try:
                 supposed = _given(looked, lose, drain, cordon, add, remove, replicas, price)
                 if sweeps:

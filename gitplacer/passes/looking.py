@@ -196,26 +196,21 @@ class Rehearsal(Struct, frozen=True):
 
 
 def rehearse(
-    settings: Settings,
+    looked: Looked,
     change: Callable[[Hydration], Changes],
     *,
     about: Collection[str] = (),
     once_read: Callable[[Snapshot], object] = bool,
-    work_tree: bool,
-    progress: Progress,
 ) -> Rehearsal:
     """
     Plan, let somebody change the source by what that shows, and plan again, with every cluster's verdict on the groups that it is `about`.
     Nothing is published or written. `once_read` is as for `hydrate`.
     """
-    with looked_at(settings, work_tree=work_tree, progress=progress) as looked:
-        inputs, tree = looked.inputs, looked.source.tree
-        before = hydrate(
-            inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=OUTGROWN, once_read=once_read
-        )
-        changes = change(before)
-        then = replace(inputs, source=tree.apply(changes))
-        asked = Verdicts(groups=frozenset(about), outgrown=True)
-        after = hydrate(then, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked) if changes else None
-        touched = tree.read_all(path for path in changes.written if path in tree)
-        return Rehearsal(Tree.of(touched), before, changes, after)
+    inputs, tree = looked.inputs, looked.source.tree
+    before = hydrate(inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=OUTGROWN, once_read=once_read)
+    changes = change(before)
+    then = replace(inputs, source=tree.apply(changes))
+    asked = Verdicts(groups=frozenset(about), outgrown=True)
+    after = hydrate(then, memo=looked.memo, ledgers=looked.ledgers, with_candidates=asked) if changes else None
+    touched = tree.read_all(path for path in changes.written if path in tree)
+    return Rehearsal(Tree.of(touched), before, changes, after)
