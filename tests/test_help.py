@@ -87,10 +87,23 @@ def test_help_ends_with_two_to_four_examples(capfd: Capture, name: str) -> None:
     assert 2 <= len(examples) <= 4
     _, _, end = told.partition("\nExamples:\n")
     for said, line in examples:
-        assert " ".join(f"{said}:".split()) in " ".join(end.split())
+        assert " ".join(f"{said}{'' if said.endswith('?') else ':'}".split()) in " ".join(end.split())
         assert f"\n    gitplacer {line}\n" in end, "an example is on one line, to be copied"
         assert shlex.split(line)[0] == name
     assert "\nExit codes:\n  0  " in told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_example_fleet_is_named_where_the_examples_work_in_it(capfd: Capture, name: str) -> None:
+    told = run(capfd, name, "--help").out
+    assert ("\n  To try them:\n    gitplacer demo && cd " in told) == (name not in lessons.WITHOUT_STAGE)
+    if all(line in NEEDS_MORE for _, line in lessons.EXAMPLES[name]):
+        assert name in lessons.WITHOUT_STAGE
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_value_of_an_option_is_called_after_its_type_in_the_code(capfd: Capture, name: str) -> None:
+    assert not re.search(r"^ +--.* (INTEGER|FLOAT|TEXT RANGE|INTEGER RANGE)\b", run(capfd, name, "--help").out, re.M)
 
 
 def test_nothing_is_taught_about_what_is_not_there() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("comment", cls=Taught)
 @host("The repository with the pull request.")
-@click.option("--pull", "number", type=click.IntRange(1), help="The number of the pull or merge request.")
+@click.option("--pull", "number", metavar="N", type=click.IntRange(1), help="The number of the pull or merge request.")
 @click.option(
     "--head-sha", metavar="SHA", help="The commit that the plan is of: its pull request is found, or checked."
 )

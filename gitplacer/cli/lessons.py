@@ -3,7 +3,7 @@ What help teaches beyond options: which command is for what, examples, exit code
 
 Data, read by `--help`, by `gitplacer help`, by the man pages and by docs/generate.py, so that all of them say the same. The examples
 are commands for the example fleet: `gitplacer demo`, then in `gitplacer-demo/fleet`, with GITPLACER_DEPLOYMENT=../deployment.git.
-tests/test_help.py runs each of them there.
+tests/test_help.py runs each of them there, but for those that it names.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ STAGE = "gitplacer-demo/fleet"
 """Where examples are run, from where `gitplacer demo` was."""
 STAGE_DEPLOYMENT = "../deployment.git"
 """What GITPLACER_DEPLOYMENT is there."""
+
+WITHOUT_STAGE = frozenset(
+    {"adopt", "comment", "completion", "demo", "help", "import", "init", "schema", "snapshot", "tell"}
+)
+"""Commands whose examples need no fleet, or what the example fleet has not: a cluster, a host, files of another scheduler."""
 
 PURPOSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -309,7 +314,7 @@ ABOUT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Sending it": ("push", "push_branch", "push_path", "every", "heartbeat", "keep"),
         "What is supposed": ("lose", "drain", "cordon", "add", "remove", "replicas", "price", "scenario_files"),
         "Many suppositions": ("every_cluster", "pairs", "among", "runner", "processes", "ray_address", "everything"),
-        "As a pull request": ("pull_request", "check", "host_name", "repo", "number"),
+        "The pull request": ("pull_request", "check", "host_name", "repo", "number"),
         "For a pull request": ("base", "diffs", "pages", "comment_id", "link_base", "redact", "trust_base"),
         "For ever": ("watch", "interval", "full_every", "batch", "leader_elect", "log_format", "log_level"),
         "Who wakes it, who is told": (

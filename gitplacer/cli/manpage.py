@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import click
 
 from gitplacer import __version__
-from gitplacer.cli.teaching import examples, exits, option_groups, stage, variables
+from gitplacer.cli.teaching import examples, exits, introduced, option_groups, stage, variables
 
 
 def page_name(ctx: click.Context) -> str:
@@ -67,10 +67,10 @@ def _lines(ctx: click.Context) -> Iterator[str]:
     shown = examples(ctx.info_name or "")
     if shown:
         yield ".SH EXAMPLES"
-    for number, (said, line) in enumerate((*shown, stage()) if shown else ()):
+    for number, (said, line) in enumerate((*shown, *stage(ctx.info_name or "")) if shown else ()):
         if number:
             yield ".PP"
-        yield _text(f"{said}:")
+        yield _text(introduced(said))
         yield ".PP"
         yield ".RS 4"
         yield ".EX"

@@ -38,10 +38,11 @@ class _Teaching(click.Command):
             formatter.write_dl([(str(code), said) for code, said in exits(name)])
         if told := variables(self):
             with formatter.section("Environment"):
-                formatter.write_text(f"{', '.join(told)}. What they say: gitplacer help environment")
+                what = "What they say" if len(told) > 1 else "What it says"
+                formatter.write_text(f"{', '.join(told)}. {what}: gitplacer help environment")
         if found := examples(name):
             with formatter.section("Examples"):
-                write_examples(formatter, (*found, stage()))
+                write_examples(formatter, (*found, *stage(name)))
 
 
 class Taught(_Teaching):
@@ -62,7 +63,7 @@ def write_examples(formatter: click.HelpFormatter, found: tuple[Example, ...]) -
     for number, (told, line) in enumerate(found):
         if number:
             formatter.write_paragraph()
-        formatter.write_text(f"{told}:")
+        formatter.write_text(introduced(told))
         formatter.write(f"{indent}  {line}\n")
 
 
@@ -96,11 +97,18 @@ def examples(name: str) -> tuple[Example, ...]:
     return tuple((told, f"gitplacer {line}") for told, line in EXAMPLES.get(name, ()))
 
 
-def stage() -> Example:
-    """Where examples can be tried, as one more."""
-    from gitplacer.cli.lessons import STAGE, STAGE_DEPLOYMENT
+def introduced(what: str) -> str:
+    """What an example is for, before the example."""
+    return what if what.endswith("?") else f"{what}:"
 
-    return "To try them", f"gitplacer demo && cd {STAGE} && export GITPLACER_DEPLOYMENT={STAGE_DEPLOYMENT}"
+
+def stage(name: str) -> tuple[Example, ...]:
+    """Where the examples of a command can be tried, as one more; nothing where the example fleet is no help."""
+    from gitplacer.cli.lessons import STAGE, STAGE_DEPLOYMENT, WITHOUT_STAGE
+
+    if name in WITHOUT_STAGE:
+        return ()
+    return (("To try them", f"gitplacer demo && cd {STAGE} && export GITPLACER_DEPLOYMENT={STAGE_DEPLOYMENT}"),)
 
 
 def variables(command: click.Command) -> tuple[str, ...]:

@@ -16,7 +16,11 @@ from gitplacer.cli.teaching import Taught
 @click.command("tell", cls=Taught)
 @host("The repository of the fleet, with the pull request.")
 @click.option(
-    "--pull", "number", type=click.IntRange(1), help="The pull or merge request, if it is not to be looked up."
+    "--pull",
+    "number",
+    metavar="N",
+    type=click.IntRange(1),
+    help="The pull or merge request, if it is not to be looked up.",
 )
 @click.option(
     "--plan",
