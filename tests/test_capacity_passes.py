@@ -181,7 +181,10 @@ def test_a_controller_sees_that_one_of_many_branches_has_moved(fleet: Fleet) -> 
         (["--push", "x", "--every", "1s", "--now", "2026-01-02T03:00:00Z"], "--every goes on, and --now is one time"),
         (["--context", "x"], "--from takes a file, and no cluster"),
         (["--hub", "ocm"], "leave out --from, --cluster and --deployment"),
-        (["--from-dump", "x"], "--from-dump is for --hub"),
+        (
+            ["--from-dump", "x"],
+            "--from-dump is for --hub: say which hub it is of\n  hint: of a dump of a cluster no snapshot is made",
+        ),
         (["--cluster", "other"], "is the snapshot of my-cluster, not of other"),
     ],
 )

@@ -130,10 +130,13 @@ def command(
     from gitplacer.cli.progress import note, progress
     from gitplacer.cli.sending import refuse_without_push, send, written
     from gitplacer.observing.writing import snapshot_file
-    from gitplacer.settings import settings
+    from gitplacer.settings import UsageError, settings
 
     if dump is not None and hub is None:
-        raise click.UsageError("--from-dump is for --hub: say which hub it is of")
+        raise UsageError(
+            "--from-dump is for --hub: say which hub it is of",
+            "of a dump of a cluster no snapshot is made; --context reads the cluster, and `gitplacer fit --from` judges manifests on the dump",
+        )
     if hub is not None and (given is not None or cluster is not None or deployment is not None):
         raise click.UsageError(
             "--hub reads all clusters that a hub knows: leave out --from, --cluster and --deployment"
