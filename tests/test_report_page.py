@@ -78,6 +78,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         "hostile": fleetfacts.hostile,
         "redacted": lambda: redacted(fleetfacts.fleet(clusters=3, groups=8)),
         "draining": _with_a_cluster_that_drains,
+        "one placed": lambda: fleetfacts.fleet(clusters=1, groups=2),
         "nothing": lambda: FleetFacts(fleet="new", now=fleetfacts.NOW, version="test"),
     }
 
@@ -364,6 +365,11 @@ def test_a_fleet_with_nothing_in_it_has_a_page(tab: Page, written: Callable[[str
     for view in VIEWS[1:]:
         turn(tab, view)
     assert tab.get_by_text("a work tree as it lay").is_visible()
+
+
+def test_a_group_that_is_placed_alone_is_told_as_one(tab: Page, written: Callable[[str], Path]) -> None:
+    go(tab, written("one placed"))
+    assert tab.locator("ul.tiles li").first.inner_text().split() == ["1", "group", "has", "a", "place", "of", "2"]
 
 
 def test_room_that_nobody_can_have_is_not_told_as_free(tab: Page, written: Callable[[str], Path]) -> None:

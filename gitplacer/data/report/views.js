@@ -36,7 +36,7 @@ function overview() {
     open.reduce((sum, cluster) => addTo(sum, of(cluster)), new Float64Array(resources.length)));
   const device = deviceNumbers.find((i) => workload.some((cluster) => cluster.offered[i] > 0));
   const tiles = [
-    tile("groups have a place", plain.format(placed), `of ${plain.format(groups.length)}`, place("groups")),
+    tile(placed === 1 ? "group has a place" : "groups have a place", plain.format(placed), `of ${plain.format(groups.length)}`, place("groups")),
     tile(waiting === 1 ? "group waits" : "groups wait", plain.format(waiting), longestWait() || (stalled().length > waiting ? `${plain.format(stalled().length - waiting)} held or in part` : "all have their room"), place("waiting"), stalled().length > 0),
     device === undefined ? null : tile(`${shortName(resources[device])} free`, plain.format(Math.max(0, offered[device] - foreign[device] - held[device])), [`of ${plain.format(offered[device])}`, without].filter(Boolean).join(", "), `${place("clusters")}?by=Fullest`),
     tile(workload.length === 1 ? "cluster" : "clusters", plain.format(workload.length), unwell.length ? `${unwell.length} ${unwell.length === 1 ? "needs" : "need"} a look` : "all are well", place("clusters"), unwell.length > 0),
