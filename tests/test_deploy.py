@@ -337,6 +337,30 @@ def test_the_command_line_is_one_that_gitplacer_takes(combinations: list[list[Js
         parsed(["reconcile", "--watches"])
 
 
+def test_the_unit_of_systemd_runs_what_gitplacer_takes_and_spares_git_its_signals() -> None:
+    lines = [
+        line for line in (ROOT / "deploy/systemd/gitplacer.service").read_text("utf-8").splitlines() if "=" in line
+    ]
+    program, *args = dict(line.split("=", 1) for line in lines)["ExecStart"].split()
+    parsed(args)
+    assert program in (ROOT / "docs/controller.md").read_text("utf-8").replace("/bin/pip", "/bin/gitplacer")
+    assert "KillMode=mixed" in lines
+    credentials, cache = (line.split("=", 2) for line in lines if line.startswith("Environment="))
+    assert credentials[1:] == ["GITPLACER_CREDENTIALS", "/etc/gitplacer/credentials.yaml"]
+    assert cache[1] == "GITPLACER_CACHE"
+    assert f"CacheDirectory={Path(cache[2]).relative_to('/var/cache')}" in lines
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    text = (ROOT / "deploy/systemd/gitplacer.service").read_text("utf-8")
+    (tmp_path / "gitplacer.service").write_text(text.replace("/opt/gitplacer/bin/gitplacer", "/bin/true"))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(tmp_path / "gitplacer.service")], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_variables_are_ones_that_gitplacer_reads(combinations: list[list[Json]]) -> None:
     known = {"TMPDIR", "HTTPS_PROXY"}
     for path in (ROOT / "gitplacer").rglob("*.py"):

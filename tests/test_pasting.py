@@ -27,6 +27,7 @@ NOT_RUN: Mapping[str, str] = {
     "goes on until somebody ends it": r"--watch|\| man -l",
     "has a gap that the reader fills": r"…|<[a-z ]+>|\"\$[A-Z_]+\"|OLD-COMMIT",
     "installs something": r"pip install",
+    "changes the machine": r"^systemctl ",
     "tests or measures this project, for long": r"\bpython -m (tests|benchmarks)|\.venv/bin/pytest",
     "is tried by tests/test_pasting.py": r"^grep -rhA2 .* shards ",
 }
