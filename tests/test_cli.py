@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -505,6 +506,20 @@ def test_a_deployment_repo_that_only_the_fleet_names_is_told_but_not_opened(
     ran = run(capfd, *command, fleet)
     assert "no --deployment given, so " in ran.err
     assert "; the Fleet names https://nowhere.invalid/x" in ran.err
+
+
+@pytest.mark.slow
+def test_a_plan_is_the_same_where_python_leaves_out_its_assertions(fleet: Path, deployment: Path) -> None:
+    where = (fleet, "--deployment", deployment, "--now", NOW)
+    assert run_apart("reconcile", *where).code == 0
+    manifest, policy = fleet / "workloads/hello/raycluster.yaml", fleet / "policies/general.yaml"
+    larger = re.sub("(replicas|maxReplicas): 1$", r"\1: 3", manifest.read_text(), flags=re.M)
+    manifest.write_text(larger.replace('cpu: "1"', 'cpu: "3500m"'))
+    policy.write_text(f"{policy.read_text()}  update: {{ifNotFit: Hold}}\n")
+    assert "maxReplicas: 3" in manifest.read_text()
+    planned, optimised = (run_apart("plan", *where, PYTHONOPTIMIZE=level) for level in ("", "1"))
+    assert "there is no room for that: 1 of 2 worker/workers fit" in planned.out
+    assert optimised == planned
 
 
 def test_a_plan_as_json_keeps_its_schema(capfd: Capture, fleet: Path) -> None:

@@ -284,7 +284,7 @@ class Round:
 
     def _outgrown(self, group_id: str, here: Sequence[str]) -> Finding | None:
         """What is to be said of a group that finds no room for all its pods where it is, or of which quotas do not let in what is added."""
-        assert self._occupancy.books is not None  # opening the ledgers is what finds out
+        self._occupancy.open()  # which is what finds out
         if any((group_id, cluster) in self._occupancy.outgrown for cluster in here):
             return Finding(code=Reason.OUTGROWN)
         refused = (self._occupancy.added_not_let_in(group_id, name) for name in here)
@@ -336,7 +336,7 @@ class Round:
         policy = group.policy
         assert policy is not None
         if divides(group):
-            assert self._occupancy.books is not None  # opening the ledgers is what finds out which claims still stand
+            self._occupancy.open()  # which is what finds out which claims still stand
             return self._division.decide(group, policy)
         before = self._placements.get(group.id, ())
         wanted = self._wanted(group, policy)
@@ -423,7 +423,7 @@ class Round:
         self, group: Group, policy: PlacementPolicy, before: Sequence[str], wanted: int
     ) -> tuple[dict[str, Finding], Claim | None]:
         """Clusters for the copies that are missing. If there is none even for the first, room that others make for it."""
-        assert self._occupancy.books is not None  # opening the ledgers is what finds out which claims still stand
+        self._occupancy.open()  # which is what finds out which claims still stand
         closed = {*before, *self._occupancy.reservations.closed_to(group.id)}
         claim = self._occupancy.reservations.claim_of(group.id)
         clear = claim is not None and self._pass.is_clear(group.id, claim)

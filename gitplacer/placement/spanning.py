@@ -189,7 +189,7 @@ class Spanning:
             {home.name: self._deployed(group, home.name)}, self._spans.workers(group, home)
         ):
             return False
-        assert self._occupancy.books is not None  # opening the ledgers is what finds out
+        self._occupancy.open()  # which is what finds out
         judged = self._occupancy.judged.get((group.id, home.name))
         return (group.id, home.name) in self._occupancy.outgrown or (judged is not None and judged.fit is Fit.SHORT)
 

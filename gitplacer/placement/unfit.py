@@ -124,7 +124,7 @@ class Unfit:
         return overlap if overlap is not None and overlap.updates else None
 
     def _judged(self, group: Group, cluster: str) -> Judged:
-        assert self._occupancy.books is not None  # opening the ledgers is what finds out
+        self._occupancy.open()  # which is what finds out
         return self._occupancy.judged.get((group.id, cluster), _NOT_JUDGED)
 
     def _may_not_move(self, group: Group, unfit: Mapping[str, Finding]) -> Reason | None:
