@@ -283,28 +283,28 @@ class Books:
         gang: Gang,
         asked: Indexes,
         liked: Counts,
-        asleep: Counts,
+        against: Counts,
         lucky: Mask,
         *,
         open_: Mask | None = None,
     ) -> Prospects:
         """
-        Of some clusters, by number, those on which a gang may be proved room; those first that are `liked` more, as less says, then those that are not
-        `asleep`, and then those that are not unlikely, where no luck is taken. Where the gang is not the same on all of them somebody else
+        Of some clusters, by number, those on which a gang may be proved room; those first that are `liked` more, as less says, then those that have
+        less `against` them, and then those that are not unlikely, where no luck is taken. Where the gang is not the same on all of them somebody else
         has to know which are `open_`, and none is hopeless.
         """
         compiled, alike = self._survey.compiled, open_ is None
         if compiled is not None:
             may: Mask = self._may_host(gang, asked) if open_ is None else open_
-            return self._prospects_at_once(compiled, Roster.of(gang), asked, liked, asleep, lucky, may, alike=alike)
+            return self._prospects_at_once(compiled, Roster.of(gang), asked, liked, against, lucky, may, alike=alike)
         may = self.may_have_room(gang, asked) if open_ is None else open_
-        left, liked, asleep = asked[may], liked[may], asleep[may]
+        left, liked, against = asked[may], liked[may], against[may]
         hopeless: Mask = np.zeros(len(left), dtype=np.bool_)
         if alike:
             hopeless = self.hopeless(gang, left) & self.are_busy(left) & ~lucky[left]
         hoped = left[~hopeless]
         unlikely = self.how_unlikely(gang, hoped) * ~lucky[hoped]
-        keys = liked[~hopeless], asleep[~hopeless], in_bits(unlikely)
+        keys = liked[~hopeless], against[~hopeless], in_bits(unlikely)
         return Prospects(may, self._best_with_breaks(gang, hoped, keys), left[hopeless])
 
     def _prospects_at_once(
@@ -313,7 +313,7 @@ class Books:
         gang: Roster,
         asked: Indexes,
         liked: Counts,
-        asleep: Counts,
+        against: Counts,
         lucky: Mask,
         may: Mask,
         *,
@@ -327,22 +327,22 @@ class Books:
         unproved = self.doubts.unproved(gang) if everywhere is None else NO_BITS
         wants = self._survey.wants(gang.counts)
         keys, first, hopeless = compiled.rank(
-            asked, weighed.open, liked, asleep, lucky, self.pods_coming, FEW, MANY, weighed.spare, weighed.broken, weighed.hopeless, unproved,
+            asked, weighed.open, liked, against, lucky, self.pods_coming, FEW, MANY, weighed.spare, weighed.broken, weighed.hopeless, unproved,
             weighed.more, self._crowding_now(), wants.resources, self._survey.totals, wants.devices, SOME[0],
         )  # fmt: skip
         best = rows_in_order(compiled, keys, first)
         return Prospects(weighed.open, ((int(keys[at, 6]), int(keys[at, 4])) for at in best), hopeless)
 
-    def best_first(self, gang: Gang, asked: Indexes, liked: Counts, asleep: Counts) -> Iterator[int]:
+    def best_first(self, gang: Gang, asked: Indexes, liked: Counts, against: Counts) -> Iterator[int]:
         """
-        Some clusters, by number, those first that are `liked` more, as less says, then those that are not `asleep`, then those last that are crowded for a gang, then by how few
+        Some clusters, by number, those first that are `liked` more, as less says, then those that have less `against` them, then those last that are crowded for a gang, then by how few
         large blocks of devices it breaks there, then by devices that are free and by name; as all of them are now, however late one is asked for.
         """
         compiled = self._survey.compiled
         if compiled is None or len(asked) < 2:
-            return (number for number, _ in self._best_with_breaks(gang, asked, (liked, asleep)))
+            return (number for number, _ in self._best_with_breaks(gang, asked, (liked, against)))
         anywhere, all_ = np.ones(len(self._names), dtype=np.bool_), np.ones(len(asked), dtype=np.bool_)
-        found = self._prospects_at_once(compiled, Roster.of(gang), asked, liked, asleep, anywhere, all_, alike=False)
+        found = self._prospects_at_once(compiled, Roster.of(gang), asked, liked, against, anywhere, all_, alike=False)
         return (number for number, _ in found.best)
 
     def _best_with_breaks(

@@ -129,7 +129,7 @@ def weigh(
 
 @compiled
 def rank(
-    asked, open_, liked, asleep, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices, some
+    asked, open_, liked, against, lucky, coming, few, many, spare, broken, hopeless, unproved, more, crowding, resources, totals, devices, some
 ):  # fmt: skip
     """
     What puts those open clusters in order that are not hopeless, as `Books.prospects` does, a row for each with its number at the end; so many
@@ -165,7 +165,7 @@ def rank(
             crowded |= crowding[resources[r], c]
         row = keys[known]
         row[0], row[1], row[2], row[3], row[4], row[5], row[6] = (
-            liked[i], asleep[i], bits[0], crowded, broken[i], bits[1], c,
+            liked[i], against[i], bits[0], crowded, broken[i], bits[1], c,
         )  # fmt: skip
         ranked = _put(keys, known, best, ranked)
         known += 1
