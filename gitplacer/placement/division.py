@@ -74,15 +74,13 @@ class Division:
         if left := sorted((set(before) - set(after)) & due.leaving.keys()):
             finding = due.leaving[left[0]] if finding.code is not Reason.SHARES_WAIT else finding
         waits = not after or bool(missing)
-        record = self._pass.records[group.id]
-        since = record.waiting_since if record and record.waiting_since else self._pass.snapshot.now
         stuck = finding.code is Reason.NOWHERE_TO_GO
         candidates = self._choice.evaluation.candidates(group, policy, after, reasons, waits=waits or stuck)
         held = stuck or finding in due.stuck.values()
         return Decision(
             group=group.id, policy=policy.name, action=_action(before, after, held), before=before, after=after,
             finding=finding, reasons=reasons, candidates=tuple(self._with_more(group, policy, due, new, missing, candidates)),
-            waiting_since=since if waits else None, updated_in_place=held,
+            waiting_since=self._pass.waiting_since(group.id) if waits else None, updated_in_place=held,
         )  # fmt: skip
 
     # going there

@@ -498,6 +498,11 @@ class Pass:
     def record(self, group_id: str) -> PlacementRecord | None:
         return self.records.get(group_id) or self.orphans.get(group_id)
 
+    def waiting_since(self, group_id: str) -> datetime:
+        """Since when a group of the source waits: its record tells, and else it begins now."""
+        record = self.records[group_id]
+        return record.waiting_since if record and record.waiting_since else self.snapshot.now
+
     def taken_by(self, group_id: str, cluster: str) -> str:
         """The code of the finding by which a cluster was taken for a group; `Fits` where nothing else is remembered."""
         entry = self.entry(group_id, cluster)

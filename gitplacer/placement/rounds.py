@@ -201,9 +201,7 @@ class Round:
 
     def _turn(self, group: Group) -> tuple[int, datetime, str]:
         """Priority first, then the longest waiting, then the name."""
-        record = self._pass.records[group.id]
-        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
-        return -group.priority, since, group.id
+        return -group.priority, self._pass.waiting_since(group.id), group.id
 
     # what is placed
 
@@ -323,11 +321,11 @@ class Round:
         else:
             finding = Finding(code=Reason.KEPT if after else Reason.NO_ELIGIBLE_CLUSTER)
         reasons = {name: Finding(code=Reason.PLATFORM) for name in chosen}
-        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(here, after) if after else Action.WAIT, before=here,
             after=after, finding=finding, reasons=reasons, candidates=self._choice.evaluation.candidates(group, policy, after, reasons, waits=not after),
-            blocked_by=() if consent is not None else tuple(unwanted), waiting_since=None if after else since,
+            blocked_by=() if consent is not None else tuple(unwanted),
+            waiting_since=None if after else self._pass.waiting_since(group.id),
             consent=consent.identity if consent is not None else "",
         )  # fmt: skip
 
@@ -352,12 +350,10 @@ class Round:
             after = tuple(sorted({*before, *chosen}))
         complete = bool(after) and len(after) >= wanted
         candidates = self._choice.evaluation.candidates(group, policy, after, chosen, waits=not complete)
-        record = self._pass.records[group.id]
-        since = record.waiting_since if record and record.waiting_since else self._snapshot.now
         return Decision(
             group=group.id, policy=policy.name, action=action_of(before, after) if after else Action.WAIT, before=before,
             after=after, finding=self._finding(group, policy, before, after, chosen, complete), reasons=chosen,
-            candidates=candidates, waiting_since=None if complete else since, claim=claim,
+            candidates=candidates, waiting_since=None if complete else self._pass.waiting_since(group.id), claim=claim,
             blocked_by=claim.displaced if claim else (),
         )  # fmt: skip
 
@@ -472,12 +468,11 @@ class Round:
         before = self._placements[group.id]
         gone = self._clearing.displaced[group.id]
         after = tuple(name for name in before if name not in gone)
-        record = self._pass.records[group.id]
         return Decision(
             group=group.id, policy=group.policy.name, action=Action.PREEMPT, before=before, after=after,
             finding=Finding(code=Reason.PREEMPTED_BY, subject=", ".join(sorted(set(gone.values())))),
             candidates=self._choice.evaluation.candidates(group, group.policy, after, {}, waits=True),
-            waiting_since=(record.waiting_since if record else None) or self._snapshot.now,
+            waiting_since=self._pass.waiting_since(group.id),
         )  # fmt: skip
 
 
