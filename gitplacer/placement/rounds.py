@@ -72,24 +72,16 @@ class Round:
         done = [self._settle(self._orphan(record)) for record in self._pass.orphans.values()]
         self._occupancy.gone = {d.group for d in done if d.action is Action.REMOVE}
         moving: list[Group] = []
-        staying: list[Group] = []
         leaving: list[tuple[Group, Triggers]] = []
+        staying: list[Group] = []
         waiting: list[Group] = []
         for group in self._pass.groups.values():
-            if group.id in self._pass.resting:
-                done.append(self._settle(self._pass.resting[group.id]))
+            certain = self._certain(group)
+            if certain is not None:
+                done.append(self._settle(certain))
                 continue
-            stop = self._pass.held.get(group.id)
-            if stop is not None or group.policy is None:
-                done.append(self._settle(self._held(group, stop or Finding(code=Reason.NO_POLICY))))
-                continue
-            if group.unit == PLATFORM:
-                done.append(self._settle(self._spread(group, group.policy)))
-                continue
-            ending = self._departures.sightings.finished(group)
-            if ending is not None:
-                done.append(self._settle(self._departures.rest(group, group.policy, ending)))
-            elif group.id in self._moves:
+            assert group.policy is not None
+            if group.id in self._moves:
                 moving.append(group)
             elif divides(group):
                 (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
@@ -99,20 +91,9 @@ class Round:
                 staying.append(group)
             else:
                 waiting.append(group)
-        for group in sorted(moving, key=self._turn):
-            assert group.policy is not None
-            proceeding = self._departures.proceed(group, group.policy, self._moves[group.id])
-            done.append(self._settle(self._unfit.along_with(group, proceeding)))
-        for group, triggers in sorted(leaving, key=lambda one: self._turn(one[0])):
-            assert group.policy is not None
-            several = self._spans(group)
-            leave = self._departures.leave_some if several else self._departures.leave
-            left = leave(group, group.policy, triggers)
-            done.append(self._settle(left if several else self._unfit.along_with(group, left)))
-        for group in sorted(staying, key=self._turn):
-            decision = None if self._spans(group) else self._unfit.decide(group)
-            if decision is not None:
-                done.append(self._settle(decision))
+        done += map(self._settle, self._proceeding(moving))
+        done += map(self._settle, self._leaving(leaving))
+        done += map(self._settle, self._unfitting(staying))
         held_back = [decision for group in waiting if (decision := self._unfit.incomplete(group)) is not None]
         done += map(self._settle, held_back)
         staying = [group for group in staying if group.id not in self._decided]
@@ -128,6 +109,41 @@ class Round:
             for group in staying
         ]
         return [self._with_sightings(decision) for decision in done]
+
+    def _certain(self, group: Group) -> Decision | None:
+        """The decision about a group that neither looks for room nor is asked to leave: it rests, is held, is the platform's or has ended."""
+        if group.id in self._pass.resting:
+            return self._pass.resting[group.id]
+        stop = self._pass.held.get(group.id)
+        if stop is not None or group.policy is None:
+            return self._held(group, stop or Finding(code=Reason.NO_POLICY))
+        if group.unit == PLATFORM:
+            return self._spread(group, group.policy)
+        ending = self._departures.sightings.finished(group)
+        return self._departures.rest(group, group.policy, ending) if ending is not None else None
+
+    def _proceeding(self, moving: Iterable[Group]) -> Iterator[Decision]:
+        """The next step of each relocation that is under way. Each is to be settled before the next is asked for."""
+        for group in sorted(moving, key=self._turn):
+            assert group.policy is not None
+            proceeding = self._departures.proceed(group, group.policy, self._moves[group.id])
+            yield self._unfit.along_with(group, proceeding)
+
+    def _leaving(self, leaving: Iterable[tuple[Group, Triggers]]) -> Iterator[Decision]:
+        """The same of those who have a reason to leave a cluster."""
+        for group, triggers in sorted(leaving, key=lambda one: self._turn(one[0])):
+            assert group.policy is not None
+            if self._spans(group):
+                yield self._departures.leave_some(group, group.policy, triggers)
+            else:
+                yield self._unfit.along_with(group, self._departures.leave(group, group.policy, triggers))
+
+    def _unfitting(self, staying: Iterable[Group]) -> Iterator[Decision]:
+        """The same of those who stay, as far as an edit of theirs finds too little room."""
+        for group in sorted(staying, key=self._turn):
+            decision = None if self._spans(group) else self._unfit.decide(group)
+            if decision is not None:
+                yield decision
 
     def doubts(self, decisions: Iterable[Decision]) -> Doubts | None:
         """What holds against gangs after these decisions too: on clusters that nobody leaves, and where no room is kept."""
