@@ -27,9 +27,10 @@ from gitplacer.placement import journal, survey
 from gitplacer.placement.books import FEW, Books
 from gitplacer.placement.journal import Journal
 from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodeclasses import NodeClasses
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.pack import Packing, Room, pack_what_fits
-from gitplacer.placement.survey import BLOCKS, NodeClasses, Survey
+from gitplacer.placement.survey import BLOCKS, Survey
 from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import Node as NodeShape
 from gitplacer.scheduler.patience import Patience
@@ -293,7 +294,7 @@ def test_a_filter_is_asked_once_for_each_class_and_not_for_each_label_of_a_clust
     def counting(pod: PodShape, node: NodeShape) -> None:
         asked.append(node)
 
-    monkeypatch.setattr("gitplacer.placement.survey.obstacle", counting)
+    monkeypatch.setattr("gitplacer.placement.nodeclasses.obstacle", counting)
     shapes = [NodeShape(name="", labels=(("disk", "ab"[i % 2]), ("zone", f"z{i}"))) for i in range(100)]
     classes = NodeClasses(shapes)
     assert classes.admits(PodShape(node_selector=(("disk", "a"),))).all()

@@ -19,8 +19,9 @@ import numpy as np
 
 from gitplacer.model.workload import Gang, PodShape, Roster
 from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodeclasses import NodeClasses
 from gitplacer.placement.nodes import Amounts, Columns, Floats, Indexes, Mask
-from gitplacer.placement.survey import MOST, NodeClasses, Survey
+from gitplacer.placement.survey import MOST, Survey
 from gitplacer.scheduler.filters import asks_for_a_name
 from gitplacer.scheduler.objects import Node as NodeShape
 

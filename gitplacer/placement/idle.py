@@ -28,8 +28,8 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import PodSet, PodShape
 from gitplacer.placement.autoscalers.exact import Offer, Question, cheapest
 from gitplacer.placement.autoscalers.limits import in_the_way
+from gitplacer.placement.nodeclasses import NodeClasses
 from gitplacer.placement.nodes import MOST_MACHINES, Amounts, Counts, Indexes, Mask, Nodes, lasting, tallied
-from gitplacer.placement.survey import NodeClasses
 from gitplacer.scheduler.filters import asks_for_a_name, obstacle
 from gitplacer.scheduler.gangs import slice_key
 from gitplacer.scheduler.objects import PODS, Node
