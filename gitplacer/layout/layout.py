@@ -37,7 +37,7 @@ from gitplacer.placement.updating import Edited
 from gitplacer.placement.wakes import ClusterOutcome
 from gitplacer.problems import Problem
 from gitplacer.records import Records, written_on
-from gitplacer.relocation.guards import is_counted, lately_removed
+from gitplacer.relocation.removals import is_counted, lately_removed
 from gitplacer.render import Rendering, needed_namespaces, record_file, removals_file
 from gitplacer.sleepers import Sleepers
 from gitplacer.snapshot import Snapshot

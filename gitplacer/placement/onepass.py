@@ -52,9 +52,10 @@ from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
 from gitplacer.policies.allowing import preference
 from gitplacer.relocation.evidence import speaks_of
-from gitplacer.relocation.guards import Tally, frozen_until, held_removals
+from gitplacer.relocation.guards import Tally, frozen_until
 from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
+from gitplacer.relocation.removals import held_removals
 from gitplacer.relocation.silence import silent_clusters
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import WORKLOADS
