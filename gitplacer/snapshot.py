@@ -96,7 +96,7 @@ class Snapshot:
     bystanders: Mapping[str, Mapping[str, Bystander]]
     deployed_files: DeployedFiles = field(compare=False)
 
-    def may_sleep(self, cluster: str) -> Standby | None:
+    def standby_of(self, cluster: str) -> Standby | None:
         """The standby of a cluster, None for one that never sleeps."""
         found = self.source.own.clusters.get(cluster)
         return found.spec.standby if found is not None else None
@@ -107,12 +107,12 @@ class Snapshot:
 
     def is_there(self, cluster: str) -> bool:
         """Whether there is a cluster that files can be written for."""
-        sleeps, state = self.may_sleep(cluster), self.states.get(cluster)
+        sleeps, state = self.standby_of(cluster), self.states.get(cluster)
         return sleeps is None or state is None or standby.is_there(sleeps, state)
 
     def defers(self, group: Group, cluster: str) -> bool:
         """Whether a group's files are not written for a cluster yet, because there is no such cluster now."""
-        sleeps = self.may_sleep(cluster)
+        sleeps = self.standby_of(cluster)
         if sleeps is None or self.is_there(cluster) or group.unit == PLATFORM:
             return False
         record = self.predecessor(group)

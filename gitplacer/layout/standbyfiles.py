@@ -57,7 +57,7 @@ def leave_clusters(snapshot: Snapshot, draft: Draft) -> None:
     The state of a cluster that has none any more is forgotten.
     """
     for name, state in snapshot.left_states.items():
-        sleeps, rendered = snapshot.may_sleep(name), state.manifests
+        sleeps, rendered = snapshot.standby_of(name), state.manifests
         into = sleeps.manifests.render_into if sleeps is not None and sleeps.manifests is not None else None
         paths = [draft.units.path(rendered.into, PLATFORM, file) for file in rendered.files] if rendered else []
         left = [path for path in paths if path in draft.oids]

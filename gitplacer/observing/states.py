@@ -104,10 +104,6 @@ def _ray_service(root: Cursor) -> State:
     return State("Running" if began else "Pending", False, observed)
 
 
-def _ray_cron_job(root: Cursor) -> State:
-    return State("Suspended" if root.mapping("spec").boolean("suspend") else "Running", True)
-
-
 # -- Kubernetes' own ----------------------------------------------------------------------------------------------
 
 
@@ -153,6 +149,7 @@ def _job(root: Cursor) -> State:
 
 
 def _cron_job(root: Cursor) -> State:
+    """A schedule, of Kubernetes' own jobs or of Ray's: it serves as soon as it is there, and never ends."""
     return State("Suspended" if root.mapping("spec").boolean("suspend") else "Running", True)
 
 
@@ -192,7 +189,7 @@ _READERS: Mapping[tuple[str, str], Callable[[Cursor], State]] = {
     ("ray.io", "RayCluster"): _ray_cluster,
     ("ray.io", "RayJob"): _ray_job,
     ("ray.io", "RayService"): _ray_service,
-    ("ray.io", "RayCronJob"): _ray_cron_job,
+    ("ray.io", "RayCronJob"): _cron_job,
     ("apps", "Deployment"): _replicas("availableReplicas", "readyReplicas"),
     ("apps", "StatefulSet"): _replicas("readyReplicas"),
     ("apps", "ReplicaSet"): _replicas("readyReplicas"),

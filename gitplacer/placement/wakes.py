@@ -107,7 +107,7 @@ def outcomes(
                 keeping[name].add(decision.group)
     found = []
     for name, state in sorted(snapshot.states.items()):
-        sleeps = snapshot.may_sleep(name)
+        sleeps = snapshot.standby_of(name)
         if sleeps is None or name in snapshot.held_states:
             continue
         groups = tuple(sorted(keeping[name] | set(_leaving(snapshot, name, state, staying[name]))))
@@ -120,7 +120,7 @@ def outcomes(
 
 def _keeps_awake(snapshot: Snapshot, decision: Decision, name: str) -> bool:
     """Whether a group that is to be on a cluster, or waits for room there, consumes anything on it."""
-    sleeps = snapshot.may_sleep(name)
+    sleeps = snapshot.standby_of(name)
     if sleeps is None or standby.ignores(sleeps, decision.group.partition("/")[0]):
         return False
     record = _record(snapshot, decision.group)
@@ -164,7 +164,7 @@ def _leaving(snapshot: Snapshot, name: str, state: ClusterState, staying: Collec
     Groups that have left a cluster, or leave it now, and that its snapshot still shows: nothing is put to sleep under what runs.
     `staying` are those that are there after this pass.
     """
-    seen, sleeps = snapshot.reported.get(name), snapshot.may_sleep(name)
+    seen, sleeps = snapshot.reported.get(name), snapshot.standby_of(name)
     if state.state != "Active" or seen is None or sleeps is None:
         return
     for running in seen.groups:
@@ -181,7 +181,9 @@ def cleared(snapshot: Snapshot, decisions: Iterable[Decision], found: Iterable[C
     when such a cluster comes back; that they are done stays in their records.
     """
     deleted = {
-        o.cluster for o in found if o.sleeps and (s := snapshot.may_sleep(o.cluster)) is not None and s.mode == "Delete"
+        o.cluster
+        for o in found
+        if o.sleeps and (s := snapshot.standby_of(o.cluster)) is not None and s.mode == "Delete"
     }
     out = []
     for decision in decisions:
