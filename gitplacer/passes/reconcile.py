@@ -298,14 +298,13 @@ def one_pass(
     *,
     progress: Progress,
     consent: Consent | None = None,
-    ledgers: LedgerCache | None = None,
 ) -> Outcome:
     """
-    One pass as of `settings.now`. Nothing of it outlives it but what it published, what `memo` knows of files, which it also
-    keeps on disk, and `ledgers`. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has landed.
+    One pass as of `settings.now`. Nothing of it outlives it but what it published, and what `memo` knows of files, which it also
+    keeps on disk. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has landed.
     """
     with at_work(settings, memo, progress) as work:
-        return _passed(settings, memo, work, progress, consent, ledgers)
+        return _passed(settings, memo, work, progress, consent, None)
 
 
 def _passed(
