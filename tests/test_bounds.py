@@ -20,7 +20,7 @@ from gitplacer.model.workload import PodSet, PodShape
 from gitplacer.placement.autoscalers.patterns import MOST_KINDS, OutOfSteps, Steps, maximal
 from gitplacer.placement.pack import Packing
 from gitplacer.problems import Problem, Severity
-from gitplacer.source.shares import Share, beyond
+from gitplacer.source.shares import Share, beyond, share_problems
 from tests.stories import ANYWHERE, Story, cluster, policy, rayservice, snapshot
 from tests.test_fit import ledger
 
@@ -178,6 +178,19 @@ def test_files_count_up_to_the_bound_of_their_owner() -> None:
     assert used(a, b, c, d, most=(3, 2, 41)) == {"red": ["d"]}
     assert used(a, b, c, d, most=(3, 3, 39)) == {"red": ["b", "d"]}  # what is small is not let in behind what is not
     assert used(a, b, c, d, most=(1, 1, 1)) == {"red": ["a", "b", "d"]}
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (["a"], "this file is not used"),
+        (["a", "b"], "this and 1 file after it are not used"),
+        (["a"] * 5001, "this and 5,000 files after it are not used"),
+    ],
+)
+def test_files_that_are_not_used_are_counted_in_words(paths: list[str], said: str) -> None:
+    [problem] = share_problems({"": paths})
+    assert problem.message.endswith(f"among the workloads; {said}")
 
 
 def test_who_fills_their_paths_stops_nobody_else() -> None:

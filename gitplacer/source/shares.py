@@ -47,12 +47,16 @@ def beyond(files: Iterable[tuple[str, str, Share]], most: Share = MOST) -> dict[
     return over
 
 
-def share_problems(over: dict[str, list[str]], most: Share = MOST) -> Iterator[Problem]:
+def share_problems(over: dict[str, list[str]]) -> Iterator[Problem]:
     """One problem for each owner, at the first file that is not used."""
+    bounds = f"{MOST.files:,} files, {MOST.objects:,} objects or {MOST.size >> 20:,} MiB"
     for owner, paths in over.items():
         whose = f"tenant {owner} has" if owner else "there are"
-        bounds = f"{most.files:,} files, {most.objects:,} objects or {most.size >> 20:,} MiB"
-        message = (
-            f"{whose} more than {bounds} among the workloads; this and {len(paths) - 1:,} files after it are not used"
-        )
+        message = f"{whose} more than {bounds} among the workloads; {_not_used(len(paths) - 1)}"
         yield Problem(Location(paths[0]), "TooManyFiles", message, "remove what is not needed, or split the fleet")
+
+
+def _not_used(others: int) -> str:
+    if not others:
+        return "this file is not used"
+    return f"this and {others:,} {'files' if others > 1 else 'file'} after it are not used"
