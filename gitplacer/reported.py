@@ -33,6 +33,9 @@ from gitplacer.source.oddpaths import ending_in_capitals
 from gitplacer.source.reading import Source
 from gitplacer.tree import Tree
 
+_WRITTEN_BY = "`gitplacer snapshot -o FILE` writes one"
+_MISPLACED = "move it elsewhere, or let `gitplacer snapshot -o FILE` write one"
+
 
 def read_capacity(
     tree: Tree,
@@ -93,7 +96,7 @@ def _read_snapshots(
     problems.extend(Problem(Location(folder + path), "OddPath", *said) for path, said in passed_over if said)
     found: dict[str, tuple[Document, CapacitySnapshot]] = {}
     broken = {stem(path) for path in reading.broken}
-    for path, item in single_objects(CapacitySnapshot, reading, folder, problems):
+    for path, item in single_objects(CapacitySnapshot, reading, folder, problems, _MISPLACED):
         if item is None:
             broken.add(stem(path))
             continue
@@ -128,7 +131,7 @@ def single_snapshot(tree: Tree, path: str, memo: Memo) -> tuple[CapacitySnapshot
     """
     reading = read_documents(tree, [path], memo, max_bytes=MAX_SNAPSHOT)
     problems = [*reading.problems]
-    for _, item in single_objects(CapacitySnapshot, reading, "", problems, "`gitplacer snapshot -o FILE` writes one"):
+    for _, item in single_objects(CapacitySnapshot, reading, "", problems, _WRITTEN_BY):
         if item is not None:
             document, parsed = item
             problems.extend(implausible(parsed, document))

@@ -24,7 +24,7 @@ def single_objects(
 ) -> Iterable[tuple[str, tuple[Document, Kind] | None]]:
     """
     The one object of each file, with its document; None for a file without one of the kind, or with several. `hint` says what
-    to do, where that is not to keep what is there elsewhere.
+    to do about what is not of ours, where that is not to keep it elsewhere.
     """
     for path, items in sorted(reading.documents.items()):
         if path in reading.broken:
@@ -32,8 +32,10 @@ def single_objects(
         if len(items) != 1:
             has = f"holds {len(items)} documents" if items else "holds no document"
             said = f"{has}, and must hold exactly one: a {kind.__name__}"
-            apart = "give each a file of its own" if items else ""
-            problems.append(Problem(Location(folder + path), "NotOneDocument", said, hint or apart))
+            is_ours = any(is_own(item.document) for item in items)
+            otherwise = hint or ("move it elsewhere" if items else "")
+            todo = "give each a file of its own" if is_ours else otherwise
+            problems.append(Problem(Location(folder + path), "NotOneDocument", said, todo))
             yield path, None
             continue
         document = items[0].document

@@ -715,6 +715,29 @@ def test_colour_is_for_terminals_that_want_it(
     assert (progress.style()("x", "green") != "x") is coloured
 
 
+NODE = "{apiVersion: v1, kind: Node, metadata: {name: a}}"
+SEEN = "apiVersion: gitplacer.dev/v1alpha1\nkind: CapacitySnapshot\nmetadata: {name: my-cluster}\nobservedAt: 2026-01-02T03:04:05Z\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (f"{NODE}\n", "move it elsewhere, or let `gitplacer snapshot -o FILE` write one"),
+        (
+            f"apiVersion: v1\nkind: List\nitems: [{NODE}, {NODE}]\n",
+            "move it elsewhere, or let `gitplacer snapshot -o FILE` write one",
+        ),
+        (f"{SEEN}---\n{SEEN}", "give each a file of its own"),
+    ],
+    ids=["a node", "what kubectl prints", "two snapshots"],
+)
+def test_what_is_no_snapshot_among_them_is_told_what_makes_one(
+    fleet: Path, capfd: Capture, text: str, hint: str
+) -> None:
+    write(fleet, {"capacity/my-cluster.yaml": text})
+    assert f"hint: {hint}\n" in run(capfd, "validate", fleet).out
+
+
 def test_validate_reads_again_only_what_changed(fleet: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[bytes] = []
     parse = files.parse
