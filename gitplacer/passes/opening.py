@@ -77,50 +77,82 @@ def opened_source(
     unless a revision was named; who looks at one of both sees it also where it does not count. Without `counting` nobody asks whether
     it does. Raises NoSignedCommit where nothing counts that could be read instead.
     """
-    address, base = settings.source, settings.trust_base
-    uncounted: Uncounted | None = None
     with contextlib.ExitStack() as stack:
         lies = work_tree and is_work_tree(settings)
-        tips: dict[str, str] = {}
-        repository: Repository | None = None
         if lies:
-            tree = read_work_tree(folder_read(settings), settings.cache_dir)
-            spec = fleet_spec(tree, memo)
-            commit, at_tip = None, tree
-            if base is not None:
-                repository = stack.enter_context(Repository.open(address, settings.cache_dir))
-                at_tip = repository.tree(repository.resolve(base), settings.folder)
-                spec = _trusted_spec(at_tip, base, memo)
-            if counting is not None:
-                uncounted = _below_work_tree(settings, spec, counting)
+            read = _read_as_it_lies(settings, memo, stack, counting)
         else:
-            wanted = [rev for rev in (settings.rev, base) if rev is not None]
-            repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted))
-            found = repository.commit(settings.rev)
-            tip = counts = repository.default_branch_tip() if base is None else repository.resolve(base)
-            tips = {"source": found.id, "fleet": tip}
-            at_tip = repository.tree(tip, settings.folder)
-            # What decides where to connect and what capacity there is comes from the default branch or the base that was
-            # named, never from the revision that may be under review.
-            spec = _spec(at_tip, base, memo)
-            if counting is not None:
-                judged = counting.judged(repository, tip, spec)
-                if judged.counts not in ("", tip):
-                    counts = judged.counts
-                    at_tip = repository.tree(counts, settings.folder)
-                    spec = _spec(at_tip, base, memo)
-                if found.id != tip:
-                    judged = counting.judged(repository, found.id, spec, base=counts)
-                uncounted = judged.uncounted
-                if judged.counts and not (work_tree and settings.rev is not None):
-                    found = repository.commit(judged.counts)
-                elif not judged.counts and not work_tree:
-                    raise nothing_counts(judged)
-            tree = at_tip if found.id == counts else repository.tree(found.id, settings.folder)
-            commit = source_commit(found, None if address.is_local else address.redacted)
+            read = _read_of_commits(settings, memo, stack, counting, only_looks=work_tree)
+        is_given = settings.trust_base is not None
         with about("capacity"):
-            capacity = _capacity(settings, spec, at_tip, not lies or base is not None, memo, stack, tips)
-        yield Opened(tree, commit, spec, capacity, spec if base is not None else None, tips, repository, uncounted)
+            capacity = _capacity(settings, read.spec, read.at_tip, not lies or is_given, memo, stack, read.tips)
+        yield Opened(
+            read.tree, read.commit, read.spec, capacity, read.spec if is_given else None, read.tips, read.repository,
+            read.uncounted,
+        )  # fmt: skip
+
+
+class _Read(Struct, frozen=True):
+    """The source, and the tree that says where to connect and what capacity there is: `at_tip`, whose Fleet is `spec`."""
+
+    tree: Tree
+    at_tip: Tree
+    spec: FleetSpec
+    commit: SourceCommit | None
+    tips: dict[str, str]
+    repository: Repository | None
+    uncounted: Uncounted | None
+
+
+def _read_as_it_lies(settings: Settings, memo: Memo, stack: contextlib.ExitStack, counting: Counting | None) -> _Read:
+    """A local work tree. Where a base was named its Fleet is that which is trusted."""
+    tree, base = read_work_tree(folder_read(settings), settings.cache_dir), settings.trust_base
+    spec, at_tip, repository = fleet_spec(tree, memo), tree, None
+    if base is not None:
+        repository = stack.enter_context(Repository.open(settings.source, settings.cache_dir))
+        at_tip = repository.tree(repository.resolve(base), settings.folder)
+        spec = _trusted_spec(at_tip, base, memo)
+    uncounted = _below_work_tree(settings, spec, counting) if counting is not None else None
+    return _Read(tree, at_tip, spec, None, {}, repository, uncounted)
+
+
+def _read_of_commits(
+    settings: Settings,
+    memo: Memo,
+    stack: contextlib.ExitStack,
+    counting: Counting | None,
+    *,
+    only_looks: bool,
+) -> _Read:
+    """
+    A revision, or the tip of the default branch. What decides where to connect and what capacity there is comes from that branch or the base
+    that was named, never from the revision that may be under review. Who `only_looks` sees a revision that was named also where it does not count.
+    """
+    address, base = settings.source, settings.trust_base
+    wanted = [rev for rev in (settings.rev, base) if rev is not None]
+    repository = stack.enter_context(Repository.open(address, settings.cache_dir, fetch=wanted))
+    found = repository.commit(settings.rev)
+    tip = counts = repository.default_branch_tip() if base is None else repository.resolve(base)
+    tips = {"source": found.id, "fleet": tip}
+    at_tip = repository.tree(tip, settings.folder)
+    spec = _spec(at_tip, base, memo)
+    uncounted: Uncounted | None = None
+    if counting is not None:
+        judged = counting.judged(repository, tip, spec)
+        if judged.counts not in ("", tip):
+            counts = judged.counts
+            at_tip = repository.tree(counts, settings.folder)
+            spec = _spec(at_tip, base, memo)
+        if found.id != tip:
+            judged = counting.judged(repository, found.id, spec, base=counts)
+        uncounted = judged.uncounted
+        if judged.counts and not (only_looks and settings.rev is not None):
+            found = repository.commit(judged.counts)
+        elif not judged.counts and not only_looks:
+            raise nothing_counts(judged)
+    tree = at_tip if found.id == counts else repository.tree(found.id, settings.folder)
+    commit = source_commit(found, None if address.is_local else address.redacted)
+    return _Read(tree, at_tip, spec, commit, tips, repository, uncounted)
 
 
 def _spec(tree: Tree, base: str | None, memo: Memo) -> FleetSpec:

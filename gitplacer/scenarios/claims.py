@@ -43,7 +43,8 @@ def compiled(script: Script) -> Expressions:
     if not has_claims(script):
         return {}
     try:
-        from gitplacer.scenarios.cel import Mistake, compiled
+        from gitplacer.scenarios.cel import Mistake
+        from gitplacer.scenarios.cel import compiled as compiled_one
     except ImportError as error:
         if (error.name or "").split(".")[0] in ("celpy", "lark", "re2", "pendulum", "jmespath"):
             raise LibraryMissing from None
@@ -53,7 +54,7 @@ def compiled(script: Script) -> Expressions:
     for index, step in enumerate(script.spec.steps):
         for number, claim in enumerate(step.expect.that):
             try:
-                found[index, number] = compiled(claim.cel)
+                found[index, number] = compiled_one(claim.cel)
             except Mistake as mistake:
                 mistakes.append(_problem(script.document, _path(index, number), claim.cel, mistake))
     if mistakes:
