@@ -161,9 +161,6 @@ def test_a_pass_that_is_refused_has_problems_and_no_commits() -> None:
     assert refused.deployment == placed.deployment
 
 
-SETTLED = "- {clusters: [a], settled: true}"
-
-
 def test_a_snapshot_keeps_its_text_but_for_what_is_seen() -> None:
     placed, seen = story(f"{FIRST}- title: It is seen\n  observe: [{{clusters: [a], settled: true}}]\n")
     before, after = (told.files["capacity/a.yaml"].decode() for told in (placed, seen))

@@ -417,9 +417,6 @@ def crd(group: str, kind: str, scope: str) -> dict[str, str]:
     return {"platform/crd.yaml": yaml.safe_dump(value)}
 
 
-THING = as_yaml(custom("example.com/v1", "Thing"))
-
-
 def codes_of_kind(value: Mapping[str, Any], *more: Mapping[str, str]) -> set[str]:
     story = Story.of(ONE, BY_APP, as_yaml(value), *more, capacity=ROOM)
     return told(story.plan()).get("workloads/team/it.yaml", set())
