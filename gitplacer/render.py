@@ -270,10 +270,8 @@ class Renderer:
         if whole and not any(id(item) in edits for item in items):
             return Content(oid, wanted[0][0].read)
         digest = _digest(oid, whole, wanted)
-        refused = (
-            digest,
-            wanted[0][0].file,
-        )  # what is wrong is told where it stands, and equal files stand in several places
+        # What is wrong is told where it stands, and equal files stand in several places.
+        refused = digest, wanted[0][0].file
         text = self._refused[refused][0] if refused in self._refused else self._memo.recall_text(digest)
         if text is None:
             told: list[Problem] = []
