@@ -6,7 +6,7 @@ import pytest
 
 from gitplacer.explain import verdict_text
 from gitplacer.hydrate import Hydration
-from tests.stories import ANYWHERE, Story, cluster, decisions, outcome, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, decisions, deployment, outcome, rayservice, snapshot
 
 APP = rayservice("x", "app")  # a head of 2 cores and 2Gi, a worker of 2 cores, 4Gi and a GPU
 
@@ -36,6 +36,34 @@ def test_a_fresh_node_offers_what_daemonsets_leave(overhead: str, result: str) -
     type_ = f"{{name: g, max: 1, allocatable: {{cpu: 4500m, memory: 8Gi, nvidia.com/gpu: 1, pods: 10}}, overhead: {overhead}}}"
     story = Story.of(scaling(f"nodeTypes: [{type_}]"), ANYWHERE, APP, capacity=snapshot("c"))
     assert outcome(story.run()) == {"x/app": result}
+
+
+ZONE = "topology.kubernetes.io/zone"
+SPREAD = f"""nodeSelector: {{pool: gpu}}
+      topologySpreadConstraints:
+      - {{topologyKey: {ZONE}, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Ignore, labelSelector: {{matchLabels: {{app: app}}}}}}"""
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("allocatable: {cpu: 4, memory: 32Gi, pods: 9}, labels: {%s: b, pool: cpu}", id="of another pool"),
+        pytest.param("allocatable: {cpu: 2, memory: 32Gi, pods: 9}, labels: {%s: b, pool: gpu}", id="too small"),
+        pytest.param(
+            "allocatable: {cpu: 4, memory: 32Gi, pods: 9}, labels: {%s: b, pool: gpu}, taints: [{key: spared, effect: NoSchedule}]",
+            id="tainted",
+        ),
+    ],
+)  # fmt: skip
+def test_a_zone_does_not_count_whose_machines_would_take_none_of_the_pods(other: str) -> None:
+    """Nobody adds one of them, so that pods need not be spread over it, though its autoscaler could."""
+    one = f"{{name: one, max: 2, allocatable: {{cpu: 8, memory: 32Gi, pods: 9}}, labels: {{{ZONE}: a, pool: gpu}}}}"
+    web = deployment("x", "app", "requests: {cpu: 3, memory: 1Gi}", replicas=3, spec=SPREAD)
+    there = snapshot("c", f"n1 6 32Gi| , labels: {{{ZONE}: a, pool: gpu}}")
+    story = Story.of(
+        scaling(f"nodeTypes: [{one}, {{name: other, max: 1, {other % ZONE}}}]"), ANYWHERE, web, capacity=there
+    )
+    assert outcome(story.run()) == {"x/app": "Place c FitsByScaleUp"}
 
 
 GROUP = 'name: asg, nodeType: g5, max: %d, allocatable: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "1"}'

@@ -358,7 +358,7 @@ class Ledger:
         there = [(name, real + i) for i, name in enumerate(room.promised)]
         wanted, left = min(_MOST_NEW, sum(pods.count for pods in gang)), self._left(to_placed=to_placed)
         each = costs(self.nodes.types, self.nodes.type_row)
-        cheapest = sorted(self.nodes.types, key=lambda key: (each[key], key))
+        cheapest = sorted(self._useful(gang), key=lambda key: (each[key], key))
         for number in range(1, len(cheapest) + 1):  # the fewer types, the cheaper
             types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
             extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
@@ -378,6 +378,21 @@ class Ledger:
         uses = tuple(use._replace(machine=kept.get(use.machine, use.machine)) for use in found.uses)
         promised = any(real <= use.machine < real + len(there) for use in uses)
         return Packing(uses, tuple(opened), promised or bool(opened), found.steps)
+
+    def _useful(self, gang: Gang) -> Collection[str]:
+        """
+        The types of machines that take a pod of a gang; all, to tell of, where none does. Others are not added for it: with them on offer, pods
+        that have to be spread would see a zone, or a node, that never comes and in which none of them could be.
+        """
+        shapes = {pods.shape for pods in gang if pods.count}
+        return [
+            key for key in self.nodes.types if any(self._is_taken_by(shape, key) for shape in shapes)
+        ] or self.nodes.types
+
+    def _is_taken_by(self, pod: PodShape, key: str) -> bool:
+        """Whether a new machine of a type takes a pod."""
+        has_room = bool((self.columns.asked(pod) <= self.nodes.type_row[key]).all())
+        return has_room and self.nodes.type_admits(pod, key)
 
     def _taken_besides(self) -> dict[int, Resources]:
         """What is not free on machines though no pod has it: they take nothing more, or room on them is kept for somebody."""
