@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,11 +80,44 @@ def test_the_workflow_validates_and_plans_with_no_more_rights_than_to_read(capfd
     fleet = made(capfd, tmp_path / "fleet", "argocd")
     workflow = yaml.safe_load((fleet / ".github/workflows/gitplacer.yaml").read_text())
     assert workflow["permissions"] == {"contents": "read"}
-    steps = [step["run"] for step in workflow["jobs"]["plan"]["steps"] if "run" in step]
-    assert steps[1:] == [
+    steps = [step for step in workflow["jobs"]["plan"]["steps"] if "run" in step]
+    assert [step["run"] for step in steps if "env" not in step][1:] == [
         "gitplacer validate --format github",
         'gitplacer plan --format markdown --fail-on problems >> "$GITHUB_STEP_SUMMARY"',
     ]
+
+
+def _netrc(script: str, home: Path, token: str) -> Path:
+    """The file with logins, as a step of a CI job leaves it in a home."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "DEPLOYMENT_READ_TOKEN": token,
+        "CI_SERVER_HOST": "gitlab.example.com",
+    }
+    subprocess.run(["bash", "-e", "-c", script], env=environment, check=True)
+    return home / ".netrc"
+
+
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
+def test_ci_reads_a_private_deployment_repo_with_a_token(ci: str, capfd: Capture, tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet"
+    assert run(capfd, "init", fleet, "--engine", "argocd", "--ci", ci).code == 0
+    if ci == "github":
+        jobs = yaml.safe_load((fleet / ".github/workflows/gitplacer.yaml").read_text())["jobs"]
+        (step,) = (step for step in jobs["plan"]["steps"] if "env" in step)
+        assert step["env"] == {"DEPLOYMENT_READ_TOKEN": "${{ secrets.DEPLOYMENT_READ_TOKEN }}"}
+        script, login = step["run"], "machine github.com login x-access-token password s3cr$t\\n\n"
+    else:
+        (script,) = (
+            line
+            for line in yaml.safe_load((fleet / ".gitlab-ci.yml").read_text())["gitplacer"]["script"]
+            if "TOKEN" in line
+        )
+        login = "machine gitlab.example.com login gitlab-ci-token password s3cr$t\\n\n"
+    assert not _netrc(script, tmp_path, "").exists()
+    found = _netrc(script, tmp_path, "s3cr$t\\n")
+    assert found.read_text() == login and found.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_decides_for_everybody_has_owners(capfd: Capture, tmp_path: Path) -> None:
