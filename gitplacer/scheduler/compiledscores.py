@@ -1,6 +1,6 @@
 """
 Scores of nodes besides those that rest on resources, in machine code: what `simulation.Chooser` adds up of taints, node affinity, spreading
-and preferred terms. Held equal by the law of whole runs (tests/test_compiled.py).
+and preferred terms. Held equal node by node (tests/test_compiled_scores.py), and by the law of whole runs.
 """
 
 from __future__ import annotations
