@@ -319,12 +319,13 @@ class Ledger:
         get one. To pods that mind nothing but room more machines are more room, but a zone that comes with one may be where pods that are spread have to
         go next, or where the first goes of those that stay together: so where rules hold, it has to work without them and with them.
         """
+        added = tuple(sorted((*filter(None, self._promised), *opened)))
         if lucky or opened:
-            yield tuple(sorted((*(key for key in self._promised if key), *opened)))
+            yield added
             return
         yield ()
-        if any(self._promised) and (self._stage.minds(gang, self.coming) or self.coming.ruled(False)):
-            yield tuple(sorted(filter(None, self._promised)))
+        if added and (self._stage.minds(gang, self.coming) or self.coming.ruled(False)):
+            yield added
 
     def _proves_beside_machines(self, gang: Gang) -> bool:
         """Whether there is a proof also with the machines that are to be added for others, for a gang of which it is known that there is one without them."""
