@@ -271,16 +271,20 @@ class Renderer:
             return Content(oid, wanted[0][0].read)
         digest = _digest(oid, whole, wanted)
         # What is wrong is told where it stands, and equal files stand in several places.
-        refused = digest, wanted[0][0].file
-        text = self._refused[refused][0] if refused in self._refused else self._memo.recall_text(digest)
+        asked = digest, wanted[0][0].file
+        if asked in self._refused:
+            refused, told = self._refused[asked]
+            problems += told
+            return Content.of(refused)
+        text = self._memo.recall_text(digest)
         if text is None:
-            told: list[Problem] = []
-            text = _edited(wanted, whole, told)
-            if told:
-                self._refused[refused] = text, tuple(told)
+            found: list[Problem] = []
+            text = _edited(wanted, whole, found)
+            if found:
+                self._refused[asked] = text, tuple(found)
+                problems += found
             else:
                 self._memo.remember_text(digest, text)
-        problems += self._refused[refused][1] if refused in self._refused else ()
         return Content.of(text)
 
     def _wanted(self, items: Sequence[Placed], edits: Mapping[int, list[Edit]]) -> tuple[str, bool, _Wanted]:
