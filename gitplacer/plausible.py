@@ -65,9 +65,16 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
 def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Path, str] | None:
     """Where a snapshot first says more than its Cluster allows, and how much that is; None where it does not."""
     columns = NodeColumns.of(snapshot.nodes)
+    alike, per_node = columns.alike, sorted(limits.per_node.items())
+    too_much = {  # most nodes offer the same, and are looked at together
+        number
+        for number, each in enumerate(alike.values)
+        if any(each.allocatable.get(name, 0) > most for name, most in per_node)
+    }
     machines: list[tuple[Path, str, Resources]] = [
-        (("nodes", index), name, each.allocatable)
-        for index, (name, each) in enumerate(zip(columns.names, columns.alike, strict=True))
+        (("nodes", index), columns.names[index], alike.values[number].allocatable)
+        for index, number in enumerate(alike.rows if too_much else ())
+        if number in too_much
     ]
     machines += [
         (("nodeGroups", index), f"a machine of {group.name}", group.allocatable)
@@ -75,11 +82,11 @@ def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Pa
         if group.allocatable is not None
     ]
     for path, who, offered in machines:
-        for name, most in sorted(limits.per_node.items()):
+        for name, most in per_node:
             if offered.get(name, 0) > most:
                 return (*path, "allocatable", name), f"{who} offers {_more(name, offered[name], most)}"
     for name, most in sorted(limits.total.items()):
-        total = sum(each.count * (1 if name == NODES else each.allocatable.get(name, 0)) for each in columns.alike)
+        total = sum(each.count * (1 if name == NODES else each.allocatable.get(name, 0)) for each in alike)
         if total > most:
             said = f"it has {total} nodes" if name == NODES else f"all nodes offer {_more(name, total, most)}"
             return ("nodes",), said if name != NODES else f"{said}, and may have {most}"
@@ -92,7 +99,7 @@ def _more(name: str, amount: int, most: int) -> str:
 
 def _beyond(used: Resources, offered: Resources) -> list[str]:
     """Of what is offered that of which more is used."""
-    return [name for name, amount in used.items() if amount > offered.get(name, 0) and name in offered]
+    return [name for name, amount in used.items() if amount > offered.get(name, amount)]
 
 
 def _overused(snapshot: CapacitySnapshot, document: Document) -> Iterator[Problem]:
