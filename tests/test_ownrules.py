@@ -23,6 +23,7 @@ from gitplacer.placement.asseen import as_seen
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
 from gitplacer.placement.pack import Packing
+from gitplacer.placement.stage import Stage
 from gitplacer.scheduler.board import Board, Bound
 from gitplacer.scheduler.gangs import expanded
 from gitplacer.scheduler.objects import HOSTNAME, Pod
@@ -296,3 +297,26 @@ def test_large_gangs_whose_pods_keep_apart_are_placed() -> None:
         capacity=snapshot_of("a", *(f"n{i} 4 32Gi" for i in range(701))),
     )
     assert outcome(story.run()) == {"x/x": "Place a Fits"}
+
+
+def test_who_is_there_is_laid_out_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many gangs ask a full cluster in vain; only what is reserved or released makes it another cluster."""
+    laid_out = 0
+
+    def counting(stage: Stage, *asked: Any) -> Site:
+        nonlocal laid_out
+        laid_out += 1
+        return beside(stage, *asked)
+
+    beside = Stage.beside
+    monkeypatch.setattr(Stage, "beside", counting)
+    first, *others = [(pods(f"app-{i}", 2, **keep_apart(f"app-{i}")),) for i in range(6)]
+    ledger = opened(snapshot("c", nodes(("a", 2), ("b", 1))), [first, *others])
+    packing = ledger.fit(first, scale_up=False)
+    assert isinstance(packing, Packing)
+    ledger.reserve("first", packing, first)
+    for other in others:
+        assert not isinstance(ledger.fit(other, scale_up=False), Packing)
+    assert laid_out == 2, "as it was opened, and with who was promised room"
+    ledger.release("first")
+    assert isinstance(ledger.fit(others[0], scale_up=False), Packing)

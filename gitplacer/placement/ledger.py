@@ -35,6 +35,8 @@ from gitplacer.placement.ownrules import kind_of, one_of
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.shown import Shown
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Missing, Stage, Tight
+from gitplacer.scheduler.neighbours import Placed
+from gitplacer.scheduler.site import Site
 
 Answer = TypeVar("Answer")
 Found = TypeVar("Found", Packing, Packing | Shortfall)
@@ -89,6 +91,8 @@ class Ledger:
         self.closed = False
         self._coarse = snapshot.coarse
         self._room: Room | None = None
+        self._occupied: Site | None = None
+        """The cluster with all who were promised room, for pods that mind others; shared, as answers are, by all copies that are in this state."""
         self._running: dict[str, RunningGroup] = {group.name: group for group in snapshot.groups}
         self._free = self.nodes.allocatable - self.nodes.used
         self._promised: list[str] = []
@@ -346,14 +350,9 @@ class Ledger:
     def _beside_others(self, gang: Gang, scale_up: bool, *, to_placed: bool = False) -> Packing | Shortfall | Missing:
         """A packing of a gang that minds which other pods are where, first on machines that are there."""
         room, real = self.room(), len(self.nodes.machines)
-        bound = [
-            (one_of(*kind_of(use.pods)), use.machine)
-            for hold in self._holds.values()
-            for use in hold.packing.uses
-            for _ in range(use.number)
-        ]
-        taken = self._taken_besides()
-        found = self._stage.seek(gang, bound, taken, ())
+        if self._occupied is None:
+            self._occupied = self._stage.beside(self._bound(), self._taken_besides())
+        found = self._stage.seek(gang, self._occupied)
         if not scale_up or isinstance(found, Packing):
             return found
         there = [(name, real + i) for i, name in enumerate(room.promised)]
@@ -363,7 +362,7 @@ class Ledger:
         for number in range(1, len(cheapest) + 1):  # the fewer types, the cheaper
             types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
             extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
-            found = self._stage.seek(gang, bound, taken, extra)
+            found = self._stage.seek(gang, self._stage.beside(self._bound(), self._taken_besides(), extra))
             if isinstance(found, Packing):
                 break
         if not isinstance(found, Packing):
@@ -394,6 +393,15 @@ class Ledger:
         """Whether a new machine of a type takes a pod."""
         has_room = bool((self.columns.asked(pod) <= self.nodes.type_row[key]).all())
         return has_room and self.nodes.type_admits(pod, key)
+
+    def _bound(self) -> list[Placed]:
+        """The pods that were promised room, as if they ran where they are assumed."""
+        return [
+            (use.machine, one_of(*kind_of(use.pods)))
+            for hold in self._holds.values()
+            for use in hold.packing.uses
+            for _ in range(use.number)
+        ]
 
     def _taken_besides(self) -> dict[int, Resources]:
         """What is not free on machines though no pod has it: they take nothing more, or room on them is kept for somebody."""
@@ -631,7 +639,7 @@ class Ledger:
         self.version += 1
         self._fits = {}
         self._proved = set()
-        self._room = None
+        self._room = self._occupied = None
 
     def _subtract(self, group_id: str, gang_of: Callable[[str], Gang]) -> None:
         """

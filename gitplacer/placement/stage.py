@@ -37,6 +37,7 @@ from gitplacer.scheduler import ClusterObjects, Node, Pod
 from gitplacer.scheduler.answer import Refuted, found_in, refuted
 from gitplacer.scheduler.board import Board
 from gitplacer.scheduler.gangs import expanded, slice_key
+from gitplacer.scheduler.neighbours import Placed
 from gitplacer.scheduler.shortage import Shortage, shortage
 from gitplacer.scheduler.site import Site
 
@@ -337,22 +338,22 @@ class Stage:
         near = crowd.near(Roster.of(gang).present, coming.table)
         return roster.is_looked_at or any(shape in ruled for shape in near)
 
-    def seek(
-        self,
-        gang: Gang,
-        bound: Sequence[tuple[Pod, int]],
-        taken: Mapping[int, Resources],
-        extra: Sequence[Node],
-    ) -> Packing | Missing:
+    def beside(self, bound: Sequence[Placed], taken: Mapping[int, Resources], extra: Sequence[Node] = ()) -> Site:
         """
-        A packing of a gang that minds other pods, beside pods that are bound to machines, and what else is `taken` of some.
-        `extra` are machines that are not there yet, numbered after those that are.
+        The cluster with more pods bound to machines, and with what else is `taken` of some. `extra` are machines that are not there yet,
+        numbered after those that are; what is bound to others is left out.
         """
         site = self._site(())
         if extra:
             site = Site(replace(self._objects, nodes=(*self._objects.nodes, *extra)))
         machines = range(len(site.nodes))
-        there = [(machine, pod) for pod, machine in bound if machine in machines]
+        return site.beside(
+            [(machine, pod) for machine, pod in bound if machine in machines],
+            {machine: amounts for machine, amounts in taken.items() if machine in machines},
+        )
+
+    def seek(self, gang: Gang, site: Site) -> Packing | Missing:
+        """A packing of a gang that minds other pods, on a cluster as `beside` has it."""
         board_pods: list[Pod] = []
         sets: list[PodSet] = []
         if sum(pods.count for pods in gang) * self._sorts(gang) > LARGEST:
@@ -360,8 +361,7 @@ class Stage:
         for each in gang:
             board_pods += self._unnamed(each, len(board_pods))
             sets += [each] * each.count
-        among = {machine: amounts for machine, amounts in taken.items() if machine in machines}
-        board = Board(site.beside(there, among), board_pods, [each.role for each in sets])
+        board = Board(site, board_pods, [each.role for each in sets])
         packing = found_in(board)
         steps = packing.steps * len(board.classes)
         if packing.outcome != "found":

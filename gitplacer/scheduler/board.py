@@ -75,7 +75,7 @@ class Board:
         self.nodes: tuple[Node, ...] = site.nodes
         self.gang = tuple(gang)
         self.classes, self.class_of = _classes(
-            self.gang, [pod for _, pod in (*site.placed, *site.held)], site.namespaces
+            self.gang, [*(pod for pod, _ in site.running), *(pod for _, pod in site.held)], site.namespaces
         )
         called = dict(zip(reversed(self.class_of), reversed(names or [pod.name for pod in self.gang]), strict=True))
         self.names: tuple[str, ...] = tuple(called[k] for k in range(len(self.classes)))
@@ -84,7 +84,7 @@ class Board:
         self.asks: tuple[tuple[int, ...], ...] = tuple(
             (1, *(min(pod.requests.get(name, 0), FAR) for name in self.columns[1:])) for pod in self.classes
         )
-        self.neighbourhood = Neighbourhood(site.topology, site.placed, self.classes, site.namespaces, site.counted)
+        self.neighbourhood = Neighbourhood(site.topology, site.running, self.classes, site.namespaces, site.counted)
         self.counters: list[Counter] = self.neighbourhood.counters
         self.rules: tuple[Rules, ...] = self.neighbourhood.rules
         self.adds = tuple(self.neighbourhood.adds(k) for k in range(len(self.classes)))
@@ -157,20 +157,15 @@ class Board:
     @cached_property
     def loads(self) -> Loads:
         """The loads that nodes come to have, those that they start with first. Whoever plays in arrays needs none."""
-        loads = Loads(self.classes, self.columns, self.asks, self.clash)
-        loads.starting([self._sort(node) for node in self._examples.tolist()])
+        nodes, loads = self._examples, Loads(self.classes, self.columns, self.asks, self.clash)
+        amounts = (self.site.amounts[node] for node in nodes.tolist())
+        tables = (self.free_on[nodes].tolist(), self.offered_on[nodes].tolist(), self.admitted[:, nodes].T.tolist())
+        sorts = [
+            Sort(tuple(free), tuple(offered), there[:2], there[2:4], there[4:], tuple(admits))
+            for free, offered, admits, there in zip(*tables, amounts, strict=True)
+        ]
+        loads.starting(sorts, self.places[:, nodes])
         return loads
-
-    def _sort(self, node: int) -> Sort:
-        at, there = self.site.used[node], self.nodes[node].allocatable
-        return Sort(
-            free=tuple(self.free_on[node].tolist()),
-            offered=tuple(self.offered_on[node].tolist()),
-            capacity=(there.get("cpu", 0), there.get("memory", 0)),
-            used=at[:2],
-            scored=at[2:],
-            admits=tuple(self.admitted[:, node].tolist()),
-        )
 
     @cached_property
     def free_in_all(self) -> tuple[int, ...]:
@@ -225,7 +220,9 @@ class Loads:
         self._asked = tuple(tuple((c, amount) for c, amount in enumerate(ask) if amount > 0) for ask in asks)
         self._clash = clash
         self._tight = tuple(any(row) for row in clash)
-        self._numbers: dict[tuple[Sort, tuple[int, ...]], int] = {}
+        self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        """By the load that a node started with, and the pods that have come since."""
+        self._began: list[int] = []
         self._sorts: list[Sort] = []
         self._on: list[tuple[int, ...]] = []
         self._free: list[tuple[int, ...]] = []
@@ -242,57 +239,44 @@ class Loads:
     def __len__(self) -> int:
         return len(self._sorts)
 
-    def starting(self, sorts: Sequence[Sort]) -> None:
-        """Number the loads of different sorts of nodes with nothing of the gang on them, as they come."""
-        if not sorts:
-            return
+    def starting(self, sorts: Sequence[Sort], room: Ints) -> None:
+        """Number the loads of different sorts of nodes with nothing of the gang on them, which have such `room`, as they come."""
         nothing, first = (0,) * len(self._asks), len(self)
         for sort in sorts:
-            self._number(sort, nothing, sort.free, (*sort.used, *sort.scored), counted=True)
-        free = np.array([sort.free for sort in sorts], dtype=np.int64).reshape(len(sorts), -1)
-        admits = np.array([sort.admits for sort in sorts], dtype=np.bool_).reshape(len(sorts), -1)
-        self.room[:, first : first + len(sorts)] = _places(free, admits.T, self._asks, self._clash)
+            self._add(len(self), sort, nothing, sort.free, (*sort.used, *sort.scored))
+        self.room[:, first : first + len(sorts)] = room
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
-
-    def on(self, load: int) -> tuple[int, ...]:
-        """How many pods of each class the load has."""
-        return self._on[load]
-
-    def sort(self, load: int) -> Sort:
-        return self._sorts[load]
 
     def after(self, load: int, k: int) -> int:
         """The load with one more pod of class k, whether or not there is room."""
         known = self._next[load][k]
         if known < 0:
-            on = self._on[load]
+            on, began = self._on[load], self._began[load]
             more = (*on[:k], on[k] + 1, *on[k + 1 :])
-            free = tuple(have - ask for have, ask in zip(self._free[load], self._asks[k], strict=True))
-            used = tuple(have + add for have, add in zip(self._used[load], self._adds[k], strict=True))
-            known = self._number(self._sorts[load], more, free, used)
-            self._next[load][k] = known
+            number = self._numbers.get((began, more))
+            if number is None:
+                sort = self._sorts[load]
+                free = tuple(have - ask for have, ask in zip(self._free[load], self._asks[k], strict=True))
+                used = tuple(have + add for have, add in zip(self._used[load], self._adds[k], strict=True))
+                number = self._numbers[began, more] = self._add(began, sort, more, free, used)
+                self.room[:, number] = [self._room(sort, more, free, j) for j in range(len(self._asks))]
+            known = self._next[load][k] = number
         return known
 
-    def _number(
-        self, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...], *, counted: bool = False
-    ) -> int:
-        """`counted`: somebody else sees to it how many pods it takes."""
-        key = (sort, on)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._sorts)
-            self._sorts.append(sort)
-            self._on.append(on)
-            self._free.append(free)
-            self._used.append(used)
-            self._next.append([-1] * len(self._asks))
-            while number >= self.room.shape[1]:
-                self.room = _doubled(self.room, 0)
-                self._scores = {name: _doubled(table, _UNKNOWN) for name, table in self._scores.items()}
-            if not counted:
-                self.room[:, number] = [self._room(sort, on, free, k) for k in range(len(self._asks))]
+    def _add(self, began: int, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...]) -> int:
+        """The number of a load that is new; somebody else sees to it how many pods it takes."""
+        number = len(self)
+        self._began.append(began)
+        self._sorts.append(sort)
+        self._on.append(on)
+        self._free.append(free)
+        self._used.append(used)
+        self._next.append([-1] * len(self._asks))
+        while number >= self.room.shape[1]:
+            self.room = _doubled(self.room, 0)
+            self._scores = {name: _doubled(table, _UNKNOWN) for name, table in self._scores.items()}
         return number
 
     def scored(self, score: ResourceScore, k: int, loads: Ints) -> Ints:

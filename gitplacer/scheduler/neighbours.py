@@ -24,6 +24,16 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Placed = tuple[int, Pod]
 """A pod that runs, with the index of its node."""
+Kin = tuple[Pod, Indexes]
+"""Pods that run and are one object, many times, with the index of the node of each: what a rule says of one holds for all."""
+
+
+def kin(placed: Iterable[Placed]) -> tuple[Kin, ...]:
+    """Pods that run, those that are one object together."""
+    nodes: dict[int, tuple[Pod, list[int]]] = {}
+    for node, pod in placed:
+        nodes.setdefault(id(pod), (pod, []))[1].append(node)
+    return tuple((pod, np.array(where, dtype=np.intp)) for pod, where in nodes.values())
 
 
 def asked_by(term: PodTerm, pod: Pod, namespaces: Namespaces) -> bool:
@@ -161,7 +171,7 @@ class Neighbourhood:
     def __init__(
         self,
         topology: Topology,
-        placed: Sequence[Placed],
+        running: Sequence[Kin],
         classes: Sequence[Pod],
         namespaces: Namespaces,
         admits: Callable[[Pod, bool, bool], Mask],
@@ -170,12 +180,12 @@ class Neighbourhood:
         self.topology = topology
         self.counters: list[Counter] = []
         self._index: dict[tuple[object, ...], int] = {}
-        self._placed = placed
+        self._running = running
         self._classes = classes
         self._namespaces = namespaces
         self._admits = admits
-        self._attached = [(node, pod) for node, pod in placed if pod.pod_affinity or pod.preferred_pods]
-        self._repelling = [(node, pod) for node, pod in placed if pod.pod_anti_affinity]
+        self._attached = [(pod, nodes) for pod, nodes in running if pod.pod_affinity or pod.preferred_pods]
+        self._repelling = [(pod, nodes) for pod, nodes in running if pod.pod_anti_affinity]
         self.refused: list[Mask] = []
         """For each class, the nodes that the pods which run there keep it off for good, by its anti-affinity or theirs."""
         if self._attached or self._repelling or any(pod.looks_at_pods for pod in classes):
@@ -262,7 +272,7 @@ class Neighbourhood:
 
     def _repelled(self, pod: Pod) -> Iterable[int]:
         """Counters of the pods whose own anti-affinity selects this one."""
-        repelling = (*(other for _, other in self._repelling), *self._classes)
+        repelling = (*(other for other, _ in self._repelling), *self._classes)
         for key in sorted({term.topology_key for other in repelling for term in other.pod_anti_affinity}):
 
             def repels(other: Pod, key: str = key) -> int:
@@ -273,7 +283,7 @@ class Neighbourhood:
 
     def _preferred(self, pod: Pod) -> Iterable[int]:
         """Counters of the weights that preferred terms, the pod's and the others', put on domains for this pod."""
-        others = (*(other for _, other in self._attached), *self._classes)
+        others = (*(other for other, _ in self._attached), *self._classes)
         own = {term.topology_key for _, term in pod.preferred_pods}
         theirs = {
             term.topology_key
@@ -292,21 +302,21 @@ class Neighbourhood:
                     w for w, term in weighed if term.topology_key == key and asked_of(term, pod, self._namespaces)
                 )
 
-            yield self._counter(key, weight, among=self._placed if key in own else self._attached)
+            yield self._counter(key, weight, among=self._running if key in own else self._attached)
 
     def _counter(
         self,
         key: str,
         weigh: Callable[[Pod], int],
         counted: Mask | None = None,
-        among: Sequence[Placed] | None = None,
+        among: Sequence[Kin] | None = None,
     ) -> int:
         of, size = self.topology.of(key)
         mask = of >= 0 if counted is None else counted & (of >= 0)
         base = np.zeros(max(size, 1), dtype=np.int64)  # a key that no node has is never asked for
-        for node, pod in self._placed if among is None else among:
-            if mask[node] and (found := weigh(pod)):
-                base[of[node]] += found
+        for pod, nodes in self._running if among is None else among:
+            if found := weigh(pod):
+                np.add.at(base, of[nodes[mask[nodes]]], found)
         adds = tuple(weigh(pod) for pod in self._classes)
         identity = (key, mask.tobytes(), base.tobytes(), adds)
         if identity not in self._index:

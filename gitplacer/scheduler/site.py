@@ -16,7 +16,7 @@ from gitplacer.model.labels import untolerated
 from gitplacer.model.podrules import HostPort
 from gitplacer.model.resources import Resources
 from gitplacer.scheduler.filters import asks_for_a_name, node_affinity, node_selector, obstacle
-from gitplacer.scheduler.neighbours import Indexes, Ints, Mask, Placed, Topology, asked_by, asked_of
+from gitplacer.scheduler.neighbours import Indexes, Ints, Kin, Mask, Placed, Topology, asked_by, asked_of, kin
 from gitplacer.scheduler.objects import HOSTNAME, PODS, Node, Pod
 from gitplacer.scheduler.reading import ClusterObjects
 
@@ -81,6 +81,11 @@ class Site:
         self.free = np.array(clamped, dtype=np.int64).reshape(shape)
 
     @cached_property
+    def running(self) -> tuple[Kin, ...]:
+        """The pods that run, those that are one object together."""
+        return kin(self.placed)
+
+    @cached_property
     def amounts(self) -> list[tuple[int, ...]]:
         """What each node offers of cpu and memory, and what is used of both, as `used` has it."""
         there = [(n.allocatable.get("cpu", 0), n.allocatable.get("memory", 0)) for n in self.nodes]
@@ -103,7 +108,7 @@ class Site:
         """The same with more pods that run, and with more used of some nodes by pods that nobody lists."""
         twin = copy.copy(self)
         twin.placed = [*self.placed, *more]
-        for known in ("amounts", "usage", "small_amounts"):
+        for known in ("running", "amounts", "usage", "small_amounts"):
             twin.__dict__.pop(known, None)
         twin.used, twin.free = list(self.used), self.free.copy()
         for node, pod in more:
