@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -40,6 +41,15 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
     seen = UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), shortened(text, longest))
     said = _WORKFLOW_COMMAND.sub(lambda match: match[0].replace(":", "\\x3a").replace("#", "\\x23"), seen)
     return said if len(said) <= longest else shortened(said, longest)  # escapes have made it longer
+
+
+def pasted(path: object) -> str:
+    """
+    A path as one word of a command that a reader pastes: with a space in it, a shell would take it for two.
+
+    One with characters that cannot be seen is shown with escapes, as `printable` does, and cannot be pasted.
+    """
+    return printable(shlex.quote(str(path)), LONGEST_PATH)
 
 
 def rfc3339(time: datetime) -> str:

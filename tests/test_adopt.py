@@ -536,9 +536,9 @@ def test_the_first_plan_keeps_all_and_a_second_reconcile_changes_nothing(capfd: 
 
 def test_after_an_adoption_an_edit_is_an_update_where_things_are(capfd: Capture, tmp_path: Path) -> None:
     files = {path: text for path, text in STORY.items() if "broken" not in path}
-    fleet, repo = tmp_path / "fleet", tmp_path / "d.git"
+    fleet, repo = tmp_path / "our fleet", tmp_path / "our d.git"
     ran = run(capfd, "adopt", old_repo(tmp_path / "old", files), "-o", fleet, "--deployment-out", repo)
-    assert (ran.code, "Next: gitplacer plan" in ran.err) == (0, True)
+    assert (ran.code, f"Next: gitplacer plan '{fleet}' --deployment '{repo}', and read" in ran.err) == (0, True)
     git(fleet, "init", "-q")
     shop = fleet / "workloads/web/shop.yaml"
     shop.write_text(shop.read_text().replace("shop:1", "shop:2"))

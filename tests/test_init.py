@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -140,6 +141,13 @@ def test_what_it_prints_is_harmless(capfd: Capture, tmp_path: Path) -> None:
     ran = run(capfd, "init", tmp_path / "a\x1b[31mb", "--yes")
     assert (ran.code, (tmp_path / "a\x1b[31mb/fleet.yaml").is_file()) == (0, True)
     assert "a\\x1b[31mb/fleet.yaml\n" in ran.out and "gitplacer plan" in ran.err and "a\\x1b[31mb/README.md" in ran.err
+
+
+def test_what_it_says_to_paste_is_one_word_where_the_folder_has_a_space(capfd: Capture, tmp_path: Path) -> None:
+    folder = tmp_path / "our fleet"
+    ran = run(capfd, "init", folder, "--yes")
+    command = ran.err.partition("Next: ")[2].partition(", and read")[0]
+    assert shlex.split(command) == ["gitplacer", "plan", str(folder)]
 
 
 def test_nothing_is_written_over(capfd: Capture, tmp_path: Path) -> None:

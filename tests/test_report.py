@@ -408,6 +408,8 @@ def test_a_report_that_cannot_be_written_leaves_what_was_there(
     assert (done.code, "is a directory" in done.err, "hint: name a file in it" in done.err) == (1, True, True)
     done = run(capfd, "report", "-o", tmp_path / "no" / "x.html", "--now", NOW, fleet)
     assert (done.code, f"hint: make it: mkdir -p {tmp_path / 'no'}" in done.err) == (1, True)
+    done = run(capfd, "report", "-o", tmp_path / "not yet" / "x.html", "--now", NOW, fleet)
+    assert (done.code, f"hint: make it: mkdir -p '{tmp_path / 'not yet'}'" in done.err) == (1, True)
     target = tmp_path / "x.html"
     target.write_text("old")
 

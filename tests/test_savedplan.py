@@ -275,6 +275,11 @@ def save(capfd: Capture, source: Path, now: str = FIRST) -> None:
     assert "saved as p.json; `gitplacer reconcile --plan p.json` carries it out" in ran.err
 
 
+def test_a_saved_plan_whose_name_has_a_space_is_named_as_a_shell_takes_it(capfd: Capture, source: Path) -> None:
+    ran = run(capfd, "plan", source, "--rev", "main", "--out", "our plan.json", "--now", FIRST)
+    assert "`gitplacer reconcile --plan 'our plan.json'` carries it out" in ran.err
+
+
 def carry_out(capfd: Capture, source: Path, now: str = LATER) -> tuple[int, str, str]:
     ran = run(capfd, "reconcile", source, "--plan", "p.json", "--now", now)
     return ran.code, ran.out, ran.err

@@ -28,6 +28,7 @@ from gitplacer.hydrate import Hydration, Inputs, hydrate
 from gitplacer.model.audit import Discrepancy, Mismatch
 from gitplacer.model.byhand import MergedMove
 from gitplacer.passes.opening import source_commit
+from gitplacer.plaintext import pasted
 from gitplacer.problems import Rejected
 from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec
@@ -155,7 +156,7 @@ class Recomputation:
         elif repository.address.is_local:
             refs = f"{wanted}:{wanted}" if what is Mismatch.CAPACITY_GONE else wanted
             asked = "is this the repo that it was computed from? " if what is Mismatch.SOURCE_GONE else ""
-            hint = f"{asked}bring it from where it is: git -C {where} fetch REMOTE {refs}"
+            hint = f"{asked}bring it from where it is: git -C {pasted(where)} fetch REMOTE {refs}"
         else:
             hint = f"no branch or tag of {where} leads to it; push one that does"
         return Discrepancy(mismatch=what, where=oid, found=where, hint=hint)

@@ -20,6 +20,7 @@ from gitplacer.git.program import Git, GitError
 from gitplacer.git.reading import Commit, NoSuchRevision, Repository
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.passes.opening import Progress, opened_deployment
+from gitplacer.plaintext import pasted
 from gitplacer.problems import nearest
 from gitplacer.settings import Settings, UsageError
 from gitplacer.source.files import Memo
@@ -83,7 +84,7 @@ def need_whole(repository: Repository, what: str) -> None:
 
 def unshallow(where: str) -> str:
     """What brings the past of a shallow clone."""
-    return f"git -C {where} fetch --unshallow origin"
+    return f"git -C {pasted(where)} fetch --unshallow origin"
 
 
 def chosen_commit(past: Past, repository: Repository, rev: str | None) -> Commit:

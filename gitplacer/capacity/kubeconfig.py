@@ -28,7 +28,7 @@ from gitplacer.capacity.programs import in_time
 from gitplacer.documents import parse
 from gitplacer.git.address import is_loopback
 from gitplacer.kinds.selectors import ClusterMetadata
-from gitplacer.plaintext import few, printable
+from gitplacer.plaintext import few, pasted, printable
 from gitplacer.problems import nearest
 from gitplacer.redactor import hide
 
@@ -132,7 +132,9 @@ def trusted(path: Path) -> None:
             f"{path} belongs to another user, who could have us run programs", "make a copy that is your own"
         )
     if info.st_mode & stat.S_IWOTH:
-        raise UntrustedKubeconfig(f"everybody may write {path}, and so have us run programs", f"chmod o-w {path}")
+        raise UntrustedKubeconfig(
+            f"everybody may write {path}, and so have us run programs", f"chmod o-w {pasted(path)}"
+        )
     if place.is_relative_to(Path(USUAL).expanduser().parent.resolve()):
         return  # where some keep their whole home directory in Git
     for folder in place.parents:

@@ -14,7 +14,7 @@ from gitplacer.cli.bootstrap import ENGINES, checked_namespace
 from gitplacer.cli.completing import folders, revisions
 from gitplacer.cli.options import OneOf, credentials
 from gitplacer.cli.teaching import Taught
-from gitplacer.plaintext import few
+from gitplacer.plaintext import few, pasted
 
 if TYPE_CHECKING:
     from gitplacer.adoption.adopt import Adoption
@@ -105,7 +105,9 @@ def command(
         _publish(repo, found, chosen, what)
     for line in told(found, folder, str(repo)):
         click.echo(line)
-    click.echo(f"\nNext: gitplacer plan {folder} --deployment {repo}, and read {top / 'README.md'}", err=True)
+    click.echo(
+        f"\nNext: gitplacer plan {pasted(folder)} --deployment {pasted(repo)}, and read {top / 'README.md'}", err=True
+    )
     if found.left or found.altered:
         raise SystemExit(1)
 

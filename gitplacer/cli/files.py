@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitplacer.cli.streams import naming
+from gitplacer.plaintext import pasted
 
 
 def read_file(name: str) -> bytes:
@@ -37,9 +38,9 @@ def writable(target: Path, example: str) -> Path:
     from gitplacer.settings import UsageError
 
     if target.is_dir():
-        raise UsageError(f"{target} is a directory", f"name a file in it: -o {target / example}")
+        raise UsageError(f"{target} is a directory", f"name a file in it: -o {pasted(target / example)}")
     if not target.parent.is_dir():
-        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {target.parent}")
+        raise UsageError(f"there is no directory {target.parent}", f"make it: mkdir -p {pasted(target.parent)}")
     return target
 
 

@@ -269,7 +269,7 @@ def _tell(found: Imported, out: Path, output: str) -> int:
     from gitplacer.cli.progress import note, show_problems
     from gitplacer.formats.planjson import to_json
     from gitplacer.importers.report import plain, text
-    from gitplacer.plaintext import counted
+    from gitplacer.plaintext import counted, pasted
 
     if output == "json":
         click.echo(to_json(plain(found), indent=2), nl=False)
@@ -278,5 +278,5 @@ def _tell(found: Imported, out: Path, output: str) -> int:
     show_problems(found.problems)
     click.echo(err=True)
     note(f"{counted(len(found.files), 'file')} written to {out}; {out}/IMPORT.md says what became of everything")
-    note(f"Next: gitplacer validate {out}, then gitplacer plan {out}")
+    note(f"Next: gitplacer validate {pasted(out)}, then gitplacer plan {pasted(out)}")
     return 1 if found.problems else 0

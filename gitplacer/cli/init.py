@@ -18,7 +18,7 @@ from gitplacer.cli.completing import contexts as known_contexts
 from gitplacer.cli.completing import files, folders
 from gitplacer.cli.options import OneOf
 from gitplacer.cli.teaching import Taught
-from gitplacer.plaintext import printable
+from gitplacer.plaintext import pasted, printable
 
 HOSTS = ("github", "gitlab", "none")
 """Where CI may run."""
@@ -128,7 +128,7 @@ def command(
         found |= live
     for path in write_folder(top, found):
         click.echo(printable(str(top / path), _LONGEST))
-    told = printable(f"Next: gitplacer plan {folder}, and read {top / 'README.md'}", 2 * _LONGEST)
+    told = printable(f"Next: gitplacer plan {pasted(folder)}, and read {top / 'README.md'}", 2 * _LONGEST)
     click.echo(f"\n{told}", err=True)
 
 

@@ -16,6 +16,7 @@ from gitplacer.cli.files import write_text
 from gitplacer.cli.progress import note
 from gitplacer.formats.savedplan import MAX_SAVED, BadPlan, SavedPlan, load, refusal, saved_text
 from gitplacer.hosts.pagefiles import read_plain
+from gitplacer.plaintext import pasted
 from gitplacer.settings import UsageError
 from gitplacer.source.files import READ_ENDINGS
 
@@ -44,7 +45,7 @@ def save_plan(path: str, document: Mapping[str, Any], *, changes: bool) -> None:
     """Write a plan's document to a file, and say how it is carried out."""
     write_text(Path(path), saved_text(document, changes=changes))
     note(
-        f"saved as {path}; `gitplacer reconcile --plan {path}` carries it out, unless something comes out otherwise by then"
+        f"saved as {path}; `gitplacer reconcile --plan {pasted(path)}` carries it out, unless something comes out otherwise by then"
     )
 
 
@@ -62,5 +63,5 @@ def show_refusal(path: str, planned: SavedPlan, differs: PlanDiffers) -> int:
     click.echo(refusal(differs.found, differs.causes, differs.inputs), nl=False)
     count = len(differs.found)
     note(f"error: {count} of {total} decisions would not be as in {path}; nothing was published")
-    note(f"  hint: look at the plan as it is now, and save it: gitplacer plan --out {path}")
+    note(f"  hint: look at the plan as it is now, and save it: gitplacer plan --out {pasted(path)}")
     return 1

@@ -26,7 +26,7 @@ from gitplacer.git.program import GitError
 from gitplacer.git.secretfiles import UnusableSecret, private_file, read_private, read_secret
 from gitplacer.kinds.fields import Integer, Matching, Model, OwnKind
 from gitplacer.kinds.parse import parsed_as
-from gitplacer.plaintext import printable
+from gitplacer.plaintext import pasted, printable
 from gitplacer.problems import Problem, Rejected
 from gitplacer.source.files import documents_in
 
@@ -153,7 +153,7 @@ class Credentials(Struct, frozen=True):
         except OSError as error:
             raise GitError(f"cannot read {name}: {error.strerror}", "UnusableSecret", "check the path") from None
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise GitError(f"other users can write {name}", "ExposedSecret", f"chmod go-w {name}")
+            raise GitError(f"other users can write {name}", "ExposedSecret", f"chmod go-w {pasted(path)}")
         documents, problems = documents_in(str(path), data)
         entries: list[Credential] = []
         for number, document in enumerate(documents):

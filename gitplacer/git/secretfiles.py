@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from gitplacer.git.program import GitError
-from gitplacer.plaintext import printable
+from gitplacer.plaintext import pasted, printable
 from gitplacer.redactor import SHORTEST_SECRET, hide
 
 _LARGEST = 64 * 1024
@@ -41,7 +41,7 @@ def private_file(path: Path, what: str) -> Path:
     is_ours = found.st_uid == os.getuid()
     if found.st_mode & (0o077 if is_ours else 0o007):
         whose = "other users can read or write" if found.st_mode & 0o007 else "its group can read or write"
-        hint = f"chmod 600 {_shown(path)}" if is_ours else "let its owner run chmod o= on it"
+        hint = f"chmod 600 {pasted(path)}" if is_ours else "let its owner run chmod o= on it"
         raise ExposedSecret(f"{whose} {what} {_shown(path)}", hint=hint)
     return path
 
