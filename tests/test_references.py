@@ -317,7 +317,11 @@ RBAC = "rbac.authorization.k8s.io/v1"
             ["Service/a", "Service/b"],
             [],
         ),
-        (obj("route.openshift.io/v1", "Route", {"to": {"name": "a"}}), ["Service/a"], []),
+        (
+            obj("route.openshift.io/v1", "Route", {"to": {"name": "a"}, "tls": {"externalCertificate": {"name": "t"}}}),
+            ["Service/a"],
+            ["Secret/t"],
+        ),
         (
             obj(
                 "traefik.io/v1alpha1",
@@ -438,6 +442,7 @@ TRAEFIK = "traefik.io/v1alpha1"
 STRIP = {"group": "traefik.io", "kind": "Middleware", "name": "strip"}
 STRIPS = ["Middleware/strip?", "Middleware/strip?"]  # of either group of Traefik
 BOTH = ["Secret/off", "Secret/who"]  # the one is of another namespace, and nobody here is meant by it
+POOLS = "inference.networking.x-k8s.io/v1alpha2"
 HEAD_TO = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
 
 
@@ -471,12 +476,49 @@ def host(name: str) -> dict[str, Any]:
         (obj(ISTIO, "DestinationRule", {"host": "a.team"}), ["Service/a"], []),
         (obj(ISTIO, "DestinationRule", {"host": "*.example.com"}), [], []),
         (obj("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", {"targetRefs": [HEAD_TO]}), ["Gateway/gw"], []),
+        (
+            obj(
+                "gateway.envoyproxy.io/v1alpha1",
+                "SecurityPolicy",
+                {
+                    "targetRefs": [HEAD_TO],
+                    "apiKeyAuth": {"credentialRefs": [{"name": "k"}, {"name": "f", "namespace": "far"}]},
+                    "basicAuth": {"users": {"name": "u"}},
+                    "oidc": {"clientSecret": {"kind": "Secret", "name": "o"}},
+                },
+            ),
+            ["Gateway/gw"],
+            ["Secret/k", "Secret/o", "Secret/u"],
+        ),
+        (
+            obj(
+                "gateway.envoyproxy.io/v1alpha1",
+                "ClientTrafficPolicy",
+                {
+                    "targetRefs": [HEAD_TO],
+                    "tls": {
+                        "clientValidation": {"caCertificateRefs": [{"name": "s"}, {"kind": "ConfigMap", "name": "c"}]}
+                    },
+                },
+            ),
+            ["Gateway/gw"],
+            ["ConfigMap/c", "Secret/s"],
+        ),
         (obj("gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy", {"targetRef": HEAD_TO}), ["Gateway/gw"], []),
         (
-            obj("gateway.networking.k8s.io/v1", "BackendTLSPolicy", {"targetRefs": [{"kind": "Service", "name": "a"}]}),
+            obj(
+                "gateway.networking.k8s.io/v1",
+                "BackendTLSPolicy",
+                {
+                    "targetRefs": [{"kind": "Service", "name": "a"}],
+                    "validation": {"caCertificateRefs": [{"group": "", "kind": "ConfigMap", "name": "ca"}]},
+                },
+            ),
             ["Service/a"],
-            [],
+            ["ConfigMap/ca"],
         ),
+        (obj(POOLS, "InferenceObjective", {"poolRef": {"name": "p"}}), ["InferencePool/p"], []),
+        (obj(POOLS, "InferenceModel", {"poolRef": {"name": "p"}}), ["InferencePool/p"], []),
         (obj("security.istio.io/v1", "AuthorizationPolicy", {"targetRefs": [HEAD_TO]}), ["Gateway/gw"], []),
         (
             obj(

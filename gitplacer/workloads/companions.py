@@ -24,6 +24,8 @@ _CERT_MANAGER = "cert-manager.io"
 _GATEWAY = "gateway.networking.k8s.io"
 _ISTIO = "networking.istio.io"
 _GKE = "cloud.google.com"
+_INFERENCE = "inference.networking.k8s.io"
+_INFERENCE_X = "inference.networking.x-k8s.io"
 _VICTORIA_METRICS = "operator.victoriametrics.com"
 
 # Meshes and gateways
@@ -82,6 +84,26 @@ def _attached(root: Cursor) -> ObjectFacts:
     return ObjectFacts(points_at=_targets(root, root.mapping("spec")), watches=True)
 
 
+def _tls_of_backend(root: Cursor) -> ObjectFacts:
+    """Whom a Gateway believes to be the backend stands in ConfigMaps, or Secrets; it sends nothing there while one is not to be had."""
+    trusted = root.mapping("spec").mapping("validation").items("caCertificateRefs")
+    return _attached(root).but(needs=distinct(found for each in trusted for found in local(root, each, "ConfigMap")))
+
+
+def _security_policy(root: Cursor) -> ObjectFacts:
+    """The Secrets with who may come in; without them Envoy Gateway lets nobody in."""
+    spec = root.mapping("spec")
+    single = (spec.mapping("basicAuth").mapping("users"), spec.mapping("oidc").mapping("clientSecret"))
+    secrets = (*spec.mapping("apiKeyAuth").items("credentialRefs"), *single)
+    return _attached(root).but(needs=distinct(found for each in secrets for found in local(root, each, "Secret")))
+
+
+def _client_policy(root: Cursor) -> ObjectFacts:
+    """By whom the certificates of clients have to be signed."""
+    trusted = root.mapping("spec").mapping("tls").mapping("clientValidation").items("caCertificateRefs")
+    return _attached(root).but(needs=distinct(found for each in trusted for found in local(root, each, "Secret")))
+
+
 def _http_proxy(root: Cursor) -> ObjectFacts:
     """A Secret of another namespace is `namespace/name`."""
     spec = root.mapping("spec")
@@ -112,6 +134,16 @@ def _inference_pool(root: Cursor) -> ObjectFacts:
     selector = spec.mapping("selector")
     plain = not any(isinstance(value, dict | list) for value in selector.value.values())
     return ObjectFacts(selects=selects(plain_selector(spec, "selector") if plain else label_selector(selector)))
+
+
+def _of_a_pool(default_group: str) -> Callable[[Cursor], ObjectFacts]:
+    """What says how requests to an InferencePool count among each other."""
+
+    def read(root: Cursor) -> ObjectFacts:
+        pool = root.mapping("spec").mapping("poolRef")
+        return ObjectFacts(points_at=distinct(local(root, pool, "InferencePool", default_group)))
+
+    return read
 
 
 def _cilium_policy(root: Cursor) -> ObjectFacts:
@@ -224,12 +256,14 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (_GKE, "BackendConfig"): _backend_config,
     ("external-secrets.io", "PushSecret"): _push_secret,
     (_ENVOY, "BackendTrafficPolicy"): _attached,
-    (_ENVOY, "ClientTrafficPolicy"): _attached,
+    (_ENVOY, "ClientTrafficPolicy"): _client_policy,
     (_ENVOY, "EnvoyExtensionPolicy"): _attached,
-    (_ENVOY, "SecurityPolicy"): _attached,
-    (_GATEWAY, "BackendTLSPolicy"): _attached,
-    ("inference.networking.k8s.io", "InferencePool"): _inference_pool,
-    ("inference.networking.x-k8s.io", "InferencePool"): _inference_pool,
+    (_ENVOY, "SecurityPolicy"): _security_policy,
+    (_GATEWAY, "BackendTLSPolicy"): _tls_of_backend,
+    (_INFERENCE, "InferencePool"): _inference_pool,
+    (_INFERENCE_X, "InferenceModel"): _of_a_pool(_INFERENCE_X),
+    (_INFERENCE_X, "InferenceObjective"): _of_a_pool(_INFERENCE),
+    (_INFERENCE_X, "InferencePool"): _inference_pool,
     ("keda.sh", "TriggerAuthentication"): _trigger_authentication,
     ("monitoring.coreos.com", "ServiceMonitor"): _service_monitor,
     ("networking.gke.io", "GCPGatewayPolicy"): _attached,

@@ -102,10 +102,14 @@ def _route(root: Cursor) -> ObjectFacts:
 
 
 def _openshift_route(root: Cursor) -> ObjectFacts:
+    """Its certificate may stand in a Secret; OpenShift rejects a Route that names one which is not there."""
     spec = root.mapping("spec")
     backends = [spec.mapping("to"), *spec.items("alternateBackends")]
     return ObjectFacts(
-        points_at=distinct(found for backend in backends for found in named(backend, backend.text("kind") or "Service"))
+        points_at=distinct(
+            found for backend in backends for found in named(backend, backend.text("kind") or "Service")
+        ),
+        needs=distinct(named(spec.mapping("tls").mapping("externalCertificate"), "Secret")),
     )
 
 
