@@ -166,6 +166,42 @@ def test_pods_that_share_a_claim_go_where_the_first_one_has_its_volume_made(answ
     assert found.partition(" ")[0] == answer.partition(" ")[0], found
 
 
+def _near(app: str) -> Json:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": ZONE}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "first", "second"),
+    [
+        ("No", {"claims": "x", "zone": "a"}, {"claims": "x y", "zone": "b"}),  # x is in one zone, whoever else has y
+        ("No", {"claims": "x y", "zone": "a"}, {"claims": "y z", "zone": "b"}),
+        ("Fits", {"claims": "x", "zone": "a"}, {"claims": "x y", "zone": "a"}),
+        ("Fits", {"claims": "x", "zone": "a"}, {"claims": "y", "zone": "b"}),
+    ],
+)
+def test_each_claim_that_is_shared_keeps_its_own_pods_together(
+    answer: str, first: dict[str, str], second: dict[str, str]
+) -> None:
+    sets = [
+        a_set(name, 2, pod_spec(*each["claims"].split(), nodeSelector={ZONE: each["zone"]}))
+        for name, each in (("p", first), ("q", second))
+    ]
+    objects = [storage_class(), csi_node("a"), csi_node("b"), claim("x"), claim("y"), claim("z")]
+    assert said(sets, A, B, *objects).partition(" ")[0] == answer
+
+
+@pytest.mark.parametrize("claims", [(), ("x",), ("x", "y")])
+@pytest.mark.parametrize(("zone", "answer"), [("a", "Fits"), ("b", "No")])
+def test_a_shared_claim_takes_nothing_from_the_affinity_of_its_pods(
+    claims: tuple[str, ...], zone: str, answer: str
+) -> None:
+    spec = pod_spec(*claims, affinity=_near("cache"), nodeSelector={ZONE: zone})
+    cache = a_pod("cache", labels={"app": "cache"}, nodeName="a", status={"phase": "Running"})
+    objects = [storage_class(), csi_node("a"), csi_node("b"), claim("x"), claim("y")]
+    assert said([a_set("p", 2, spec)], A, B, *objects, cache).partition(" ")[0] == answer
+
+
 def test_pods_that_share_an_unbound_claim_fit_in_one_zone() -> None:
     objects = [storage_class(), csi_node("a"), csi_node("a2"), csi_node("b"), machine("a2")]
     found = judged([claim("x"), a_pod("p", "x", cpu="5"), a_pod("q", "x", cpu="5")], [A, B, *objects])

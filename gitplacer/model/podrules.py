@@ -81,7 +81,8 @@ class SpreadConstraint(Struct, frozen=True):
 class PodTerm(Struct, frozen=True):
     """
     One term of pod affinity or anti-affinity. `own_namespace`: it names none, and so means that of its pod. `match_keys` and
-    `mismatch_keys` are its matchLabelKeys and mismatchLabelKeys.
+    `mismatch_keys` are its matchLabelKeys and mismatchLabelKeys. `by_itself`: it stands for another rule than pod affinity, so
+    it is met by whom it selects, whatever other terms of the pod say, and no score counts it.
     """
 
     topology_key: str
@@ -91,6 +92,7 @@ class PodTerm(Struct, frozen=True):
     own_namespace: bool = False
     match_keys: tuple[str, ...] = ()
     mismatch_keys: tuple[str, ...] = ()
+    by_itself: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -109,7 +111,7 @@ class PodTerm(Struct, frozen=True):
             like = (*_like(self.match_keys, "In", labels), *_like(self.mismatch_keys, "NotIn", labels))
             selector = selector.narrowed(like)
         namespaces = (namespace,) if self.own_namespace else self.namespaces
-        return PodTerm(self.topology_key, selector, namespaces, self.namespace_selector)
+        return PodTerm(self.topology_key, selector, namespaces, self.namespace_selector, by_itself=self.by_itself)
 
 
 def _like(keys: tuple[str, ...], operator: str, labels: LabelPairs) -> tuple[Requirement, ...]:

@@ -25,7 +25,7 @@ def crowded(board: Board, state: Bound, left: Sequence[int]) -> bool:
     ruled = [k for k in rooms if not board.static[k]]
     if any(_places(board, state, left, rooms, k) < left[k] for k in ruled):
         return True
-    shared = {i for k in ruled for i in board.rules[k].affinity}
+    shared = {i for k in ruled for i in board.rules[k].company}
     return any(not _hold_all(board, i, state, left, rooms) for i in sorted(shared))
 
 
@@ -37,7 +37,7 @@ def _places(board: Board, state: Bound, left: Sequence[int], rooms: Mapping[int,
         found.append(_spread(rule, counters[rule.counter], state.counts[rule.counter], left, rooms, k))
     for i in rules.anti:
         found.append(_apart(counters[i], state.counts[i], rooms, k))
-    for i in rules.affinity:
+    for i in rules.company:
         found.append(_together(board, i, state.counts[i], left, rooms, k))
     return min(found)
 
@@ -77,7 +77,7 @@ def _hold_all(board: Board, i: int, state: Bound, left: Sequence[int], rooms: Ma
     share its nodes, of which none takes more pods in all than if each asked the least that any does.
     """
     counter, counts = board.counters[i], state.counts[i]
-    minding = [k for k in rooms if i in board.rules[k].affinity]
+    minding = [k for k in rooms if i in board.rules[k].company]
     if any(counter.adds[k] for k in rooms if k not in minding):
         return True
     least = np.min([board.asks[k] for k in minding], axis=0)
@@ -97,7 +97,7 @@ def _together(board: Board, i: int, counts: Ints, left: Sequence[int], rooms: Ma
     is already, or, if none is anywhere, in the one where the first goes.
     """
     counter = board.counters[i]
-    if any(counter.adds[j] and i not in board.rules[j].affinity for j in rooms):
+    if any(counter.adds[j] and i not in board.rules[j].company for j in rooms):
         return left[k]
     here = _by_domain(counter, rooms[k])
     return int(here[counts > 0].sum()) if counts.any() else int(here.max(initial=0))

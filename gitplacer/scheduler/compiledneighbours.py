@@ -37,6 +37,8 @@ class Near(NamedTuple):
     affinity: Array
     affinity_from: Array
     may_start: Array
+    beside: Array
+    beside_from: Array
     preferred: Array
     preferred_from: Array
     spread: Array
@@ -66,6 +68,7 @@ def near_of(board: Board) -> Near:
         *anti,
         *affinity,
         np.array([rules.first_may_start for rules in board.rules], dtype=np.bool_),
+        *rows(lambda r: r.beside),
         *preferred,
         np.array([[row[r.counter], r.max_skew, r.itself, r.too_few] for r in spread], dtype=np.int64).reshape(-1, 4),
         starts(len(rules.spread) for rules in board.rules),
@@ -80,7 +83,7 @@ def rows_of(board: Board) -> dict[int, int]:
 
 def _asked(rules: Rules) -> Iterable[int]:
     spread = (*(each.counter for each in rules.spread), *(each.counter for each in rules.soft))
-    return (*rules.anti, *rules.affinity, *rules.preferred, *spread)
+    return (*rules.anti, *rules.company, *rules.preferred, *spread)
 
 
 def _stretches(rows: Sequence[Sequence[int]]) -> tuple[Array, Array]:
@@ -119,6 +122,10 @@ def allowed(k, near, mask):
                     mask[n] &= near.domains[c, n] >= 0 and near.counts[c, near.domains[c, n]] > 0
         elif not near.may_start[k]:
             mask[:] = False
+    for c in near.beside[near.beside_from[k] : near.beside_from[k + 1]]:
+        if near.counts[c].any():
+            for n in range(nodes):
+                mask[n] &= near.domains[c, n] >= 0 and near.counts[c, near.domains[c, n]] > 0
     for c in near.anti[near.anti_from[k] : near.anti_from[k + 1]]:
         for n in range(nodes):
             mask[n] &= near.domains[c, n] < 0 or near.counts[c, near.domains[c, n]] == 0

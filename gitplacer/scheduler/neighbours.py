@@ -144,25 +144,34 @@ class SoftSpread(Struct, frozen=True):
 
 
 class Rules(Struct, frozen=True):
-    """What other nodes have to do with one class. Numbers are of counters; `soft_nodes` have all labels of `soft` constraints."""
+    """
+    What other nodes have to do with one class. Numbers are of counters; `soft_nodes` have all labels of `soft` constraints. `beside` are those of
+    terms that stand by themselves: each is met where somebody is whom it selects, and anywhere as long as nobody is.
+    """
 
     spread: tuple[SpreadRule, ...] = ()
     soft: tuple[SoftSpread, ...] = ()
     soft_nodes: Mask | None = None
     affinity: tuple[int, ...] = ()
     first_may_start: bool = False
+    beside: tuple[int, ...] = ()
     anti: tuple[int, ...] = ()
     preferred: tuple[int, ...] = ()
 
     @property
     def is_static(self) -> bool:
         """Whether nothing but a node itself decides whether it takes a pod of this class."""
-        return not (self.spread or self.affinity or self.anti)
+        return not (self.spread or self.company or self.anti)
 
     @property
     def needs_order(self) -> bool:
         """Whether a set of pods that may be there together may yet have come in the wrong order."""
-        return bool(self.spread or self.affinity)
+        return bool(self.spread or self.company)
+
+    @property
+    def company(self) -> tuple[int, ...]:
+        """The counters of all those whom it has to be near."""
+        return (*self.affinity, *self.beside)
 
 
 class Neighbourhood:
@@ -218,7 +227,10 @@ class Neighbourhood:
             soft=tuple(self._soft(pod)),
             soft_nodes=self.topology.has({c.topology_key for c in pod.spread if not c.hard}),
             affinity=self._affinity(pod),
-            first_may_start=all(asked_by(term, pod, self._namespaces) for term in pod.pod_affinity),
+            first_may_start=all(
+                asked_by(term, pod, self._namespaces) for term in pod.pod_affinity if not term.by_itself
+            ),
+            beside=tuple(self._beside(pod)),
             anti=tuple(i for i in repelled if any(self.counters[i].adds)),
             preferred=tuple(i for i in self._preferred(pod) if self._matters(i)),
         )
@@ -254,12 +266,21 @@ class Neighbourhood:
             yield SoftSpread(index, c.max_skew, by_node)
 
     def _affinity(self, pod: Pod) -> tuple[int, ...]:
-        """Counters of the pods that all terms select."""
+        """Counters of the pods that all terms select, but for those that stand by themselves."""
+        terms = [term for term in pod.pod_affinity if not term.by_itself]
 
         def selected(other: Pod) -> int:
-            return int(all(asked_by(term, other, self._namespaces) for term in pod.pod_affinity))
+            return int(all(asked_by(term, other, self._namespaces) for term in terms))
 
-        return tuple(self._counter(term.topology_key, selected) for term in pod.pod_affinity)
+        return tuple(self._counter(term.topology_key, selected) for term in terms)
+
+    def _beside(self, pod: Pod) -> Iterable[int]:
+        for term in pod.pod_affinity:
+            if term.by_itself:
+                yield self._counter(
+                    term.topology_key,
+                    lambda other, term=term: int(asked_by(term, other, self._namespaces)),  # type: ignore[misc]
+                )
 
     def _anti(self, pod: Pod) -> Iterable[int]:
         for term in pod.pod_anti_affinity:
@@ -288,7 +309,7 @@ class Neighbourhood:
         theirs = {
             term.topology_key
             for other in others
-            for term in (*other.pod_affinity, *(term for _, term in other.preferred_pods))
+            for term in (*_scored(other), *(term for _, term in other.preferred_pods))
         }
         for key in sorted(own | theirs):
 
@@ -297,7 +318,7 @@ class Neighbourhood:
                     w for w, term in pod.preferred_pods
                     if term.topology_key == key and asked_by(term, other, self._namespaces)
                 )  # fmt: skip
-                weighed = [*other.preferred_pods, *((1, term) for term in other.pod_affinity)]
+                weighed = [*other.preferred_pods, *((1, term) for term in _scored(other))]
                 return mine + sum(
                     w for w, term in weighed if term.topology_key == key and asked_of(term, pod, self._namespaces)
                 )
@@ -325,6 +346,11 @@ class Neighbourhood:
         return self._index[identity]
 
 
+def _scored(pod: Pod) -> Iterable[PodTerm]:
+    """The required terms by which a pod draws others to it."""
+    return (term for term in pod.pod_affinity if not term.by_itself)
+
+
 def allowed(rules: Rules, counters: Sequence[Counter], counts: Sequence[Ints]) -> Mask | None:
     """
     The nodes on which a pod's rules about others let it, apart from labels that they lack; None is all of them.
@@ -343,6 +369,10 @@ def allowed(rules: Rules, counters: Sequence[Counter], counts: Sequence[Ints]) -
                 mask = fine if mask is None else mask & fine
         elif not rules.first_may_start:
             return np.zeros(len(counters[rules.affinity[0]].of), dtype=np.bool_)
+    for i in rules.beside:
+        if counts[i].any():
+            fine = counts[i][counters[i].of] > 0
+            mask = fine if mask is None else mask & fine
     for i in rules.anti:
         if counts[i].any():
             of = counters[i].of

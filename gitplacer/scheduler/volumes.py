@@ -396,7 +396,7 @@ class _Settling:
     def _with(self, pod: Pod, asked: _Asked, more: Resources) -> Pod:
         """The pod without claims, and with what they ask."""
         terms = tuple(
-            PodTerm(topology, Selector((Requirement(label, "Exists"),)), namespaces=(pod.namespace,))
+            PodTerm(topology, Selector((Requirement(label, "Exists"),)), namespaces=(pod.namespace,), by_itself=True)
             for label, keys in asked.beside.items()
             for topology in keys
         )
