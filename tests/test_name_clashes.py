@@ -84,6 +84,18 @@ def test_a_root_that_somebody_removed_is_told_from_one_of_another_fleet() -> Non
     assert "git revert" in problem.hint
 
 
+def test_a_fleet_whose_apps_came_before_its_first_cluster_places_them_once_it_is_there() -> None:
+    """What is recorded of groups that wait speaks of no place, so nobody has removed anything."""
+    later = {**cluster("a"), **cluster("b")}
+    story = Story.of({path: text for path, text in SOURCE.items() if path not in later})
+    for _ in range(2):
+        assert outcome(story.run()) == {"ns/one": "Wait  NoEligibleCluster", "ns/two": "Wait  NoEligibleCluster"}
+    assert [path for path in story.deployment if path.startswith("clusters/")] == []
+    story.source.update(later)
+    story.capacity.update(ROOM)
+    assert outcome(story.run()) == {"ns/one": "Place a Fits", "ns/two": "Place b Fits"}
+
+
 @pytest.mark.parametrize("mode", [SYMLINK, SUBMODULE])
 @pytest.mark.parametrize("place", [SENTINEL, "clusters/a/platform/gitplacer.yaml"])
 def test_groups_below_a_sentinel_that_is_no_file_stay_as_they_are(place: str, mode: str) -> None:

@@ -33,16 +33,20 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
             messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
     if METADATA in deployment and not units.sentinels:
         if _is_only_recorded(deployment):
-            gone = f"nothing of what {RECORDS}/ says is placed stands below {root} of the deployment repo: somebody has removed it"
-            restore = "bring it back from the history of the branch, with git revert"
-            raise Rejected({*snapshot.problems, Problem(place, "NotOurs", gone, restore)})
-        if roots := _other_roots(deployment):
+            if any(
+                record.clusters for record in snapshot.records.values()
+            ):  # else all wait, such as for a first cluster
+                gone = f"nothing of what {RECORDS}/ says is placed stands below {root} of the deployment repo: somebody has removed it"
+                restore = "bring it back from the history of the branch, with git revert"
+                raise Rejected({*snapshot.problems, Problem(place, "NotOurs", gone, restore)})
+        elif roots := _other_roots(deployment):
             told = f"the deployment branch has what passes wrote below {few(roots)}, and nothing of ours below {root}, the root of this fleet"
             hint = f"if spec.deployment.root of the Fleet was changed, write {few(roots)} again; if another fleet writes there, {_OF_ITS_OWN}"
             raise Rejected({*snapshot.problems, Problem(place, "NotOurs", told, hint)})
-        messages.add(
-            f"the deployment branch has a {METADATA} and nothing of ours below {root}: another fleet or hydrator writes it"
-        )
+        else:
+            messages.add(
+                f"the deployment branch has a {METADATA} and nothing of ours below {root}: another fleet or hydrator writes it"
+            )
     if others := _of_another_fleet(snapshot, units):
         told = f"{root} of the deployment repo has {few(others)}, and neither these nor what is placed there are of this fleet: another one writes it"
         hint = "a deployment repo is one fleet's: look at --deployment and GITPLACER_DEPLOYMENT, and at spec.deployment of the Fleet; if it is this one's, replace first its clusters, or its apps, and the rest in a later commit"
