@@ -333,6 +333,11 @@ def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, run
     assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
 
 
+@pytest.mark.parametrize("there", [[claim("x")], [claim("x", bound="v"), volume("v", csi={"driver": "disk.csi"})]])
+def test_a_volume_that_a_pod_mounts_twice_is_attached_once(there: list[Json]) -> None:
+    assert said([*there, a_pod("p", "x", "x")], A, storage_class(), csi_node("a", 1)) == "Fits"
+
+
 @pytest.mark.parametrize(("limit", "answer"), [(1, "No"), (2, "Fits")])
 def test_a_volume_counts_for_its_driver_whether_it_is_made_or_waits(limit: int, answer: str) -> None:
     waiting = volume("v", term(HOST, "a"), csi={"driver": "disk.csi"})

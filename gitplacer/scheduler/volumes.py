@@ -78,7 +78,8 @@ class _Asked(Struct):
     reach: list[tuple[NodeTerm, ...]] = field(default_factory=list)
     beside: dict[str, tuple[str, ...]] = field(default_factory=dict)
     pools: Counter[Pool] = field(default_factory=Counter)
-    attached: Counter[str] = field(default_factory=Counter)
+    attached: dict[ClaimKey, str] = field(default_factory=dict)
+    """The driver of each claim's volume, which is attached once, in however many places the pod mounts it."""
 
 
 class _Settling:
@@ -109,7 +110,7 @@ class _Settling:
         wider = {one: [other for other in pools if includes(other, one)] for one in pools}
         pods = []
         for pod, each in zip(self._gang, asked, strict=True):
-            more = Counter({_attached(driver): n for driver, n in each.attached.items() if driver in limited})
+            more = Counter(_attached(driver) for driver in each.attached.values() if driver in limited)
             for pool, count in each.pools.items():
                 for other in wider[pool]:
                     more[named[other]] += count
@@ -214,7 +215,7 @@ class _Settling:
     def _attach(self, key: ClaimKey, what: str, driver: str, asked: _Asked) -> None:
         """A volume counts for the driver that attaches it ('' is none); a shared one once on each node, and nobody here counts that."""
         if driver and self._users[key] <= 1 and key not in self._running:
-            asked.attached[driver] += 1
+            asked.attached[key] = driver
         elif self._is_limited(driver):
             message = f"{what} is shared, and how many volumes {driver} attaches to a node is limited"
             self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
