@@ -33,9 +33,8 @@ def refuse_foreign_root(snapshot: Snapshot, deployment: Tree) -> None:
             messages.add(f"{root}{unit[0]}/{unit[1]}/ of the deployment repo holds files and no {SENTINEL} of ours")
     if METADATA in deployment and not units.sentinels:
         if _is_only_recorded(deployment):
-            if any(
-                record.clusters for record in snapshot.records.values()
-            ):  # else all wait, such as for a first cluster
+            # Where all wait, such as for a first cluster, nothing is said to be placed.
+            if any(record.clusters for record in snapshot.records.values()):
                 gone = f"nothing of what {RECORDS}/ says is placed stands below {root} of the deployment repo: somebody has removed it"
                 restore = "bring it back from the history of the branch, with git revert"
                 raise Rejected({*snapshot.problems, Problem(place, "NotOurs", gone, restore)})

@@ -357,12 +357,13 @@ class Ledger:
             return found
         there = [(name, real + i) for i, name in enumerate(room.promised)]
         wanted, left = min(_MOST_NEW, sum(pods.count for pods in gang)), self._left(to_placed=to_placed)
+        bound, taken = self._bound(), self._taken_besides()
         each = costs(self.nodes.types, self.nodes.type_row)
         cheapest = sorted(self._useful(gang), key=lambda key: (each[key], key))
         for number in range(1, len(cheapest) + 1):  # the fewer types, the cheaper
             types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
             extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
-            found = self._stage.seek(gang, self._stage.beside(self._bound(), self._taken_besides(), extra))
+            found = self._stage.seek(gang, self._stage.beside(bound, taken, extra))
             if isinstance(found, Packing):
                 break
         if not isinstance(found, Packing):
