@@ -65,16 +65,12 @@ def implausible(snapshot: CapacitySnapshot, document: Document) -> Iterator[Prob
 def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Path, str] | None:
     """Where a snapshot first says more than its Cluster allows, and how much that is; None where it does not."""
     columns = NodeColumns.of(snapshot.nodes)
-    alike, per_node = columns.alike, sorted(limits.per_node.items())
-    too_much = {  # most nodes offer the same, and are looked at together
-        number
-        for number, each in enumerate(alike.values)
-        if any(each.allocatable.get(name, 0) > most for name, most in per_node)
-    }
+    alike = columns.alike  # most nodes offer the same, and are looked at together
+    beyond = {number for number, each in enumerate(alike.values) if _first_beyond(each.allocatable, limits)}
     machines: list[tuple[Path, str, Resources]] = [
         (("nodes", index), columns.names[index], alike.values[number].allocatable)
-        for index, number in enumerate(alike.rows if too_much else ())
-        if number in too_much
+        for index, number in enumerate(alike.rows)
+        if number in beyond
     ]
     machines += [
         (("nodeGroups", index), f"a machine of {group.name}", group.allocatable)
@@ -82,15 +78,20 @@ def beyond_limits(snapshot: CapacitySnapshot, limits: ClusterLimits) -> tuple[Pa
         if group.allocatable is not None
     ]
     for path, who, offered in machines:
-        for name, most in per_node:
-            if offered.get(name, 0) > most:
-                return (*path, "allocatable", name), f"{who} offers {_more(name, offered[name], most)}"
+        name = _first_beyond(offered, limits)
+        if name:
+            return (*path, "allocatable", name), f"{who} offers {_more(name, offered[name], limits.per_node[name])}"
     for name, most in sorted(limits.total.items()):
         total = sum(each.count * (1 if name == NODES else each.allocatable.get(name, 0)) for each in alike)
         if total > most:
             said = f"it has {total} nodes" if name == NODES else f"all nodes offer {_more(name, total, most)}"
             return ("nodes",), said if name != NODES else f"{said}, and may have {most}"
     return None
+
+
+def _first_beyond(offered: Resources, limits: ClusterLimits) -> str:
+    """The first resource of which one machine offers more than it may; "" if there is none."""
+    return next((name for name, most in sorted(limits.per_node.items()) if offered.get(name, 0) > most), "")
 
 
 def _more(name: str, amount: int, most: int) -> str:
