@@ -222,8 +222,9 @@ class Loads:
         self._tight = tuple(any(row) for row in clash)
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         """By the load that a node started with, and the pods that have come since."""
+        self._sorts: tuple[Sort, ...] = ()
+        """Of the loads that nodes start with; each of the others `began` as one of these."""
         self._began: list[int] = []
-        self._sorts: list[Sort] = []
         self._on: list[tuple[int, ...]] = []
         self._free: list[tuple[int, ...]] = []
         self._used: list[tuple[int, ...]] = []
@@ -237,14 +238,14 @@ class Loads:
         }
 
     def __len__(self) -> int:
-        return len(self._sorts)
+        return len(self._on)
 
     def starting(self, sorts: Sequence[Sort], room: Ints) -> None:
-        """Number the loads of different sorts of nodes with nothing of the gang on them, which have such `room`, as they come."""
-        nothing, first = (0,) * len(self._asks), len(self)
-        for sort in sorts:
-            self._add(len(self), sort, nothing, sort.free, (*sort.used, *sort.scored))
-        self.room[:, first : first + len(sorts)] = room
+        """Number the loads of different sorts of nodes with nothing of the gang on them, which have such `room`, before there are others."""
+        self._sorts, nothing = tuple(sorts), (0,) * len(self._asks)
+        for number, sort in enumerate(sorts):
+            self._add(number, nothing, sort.free, (*sort.used, *sort.scored))
+        self.room[:, : len(sorts)] = room
 
     def free(self, load: int) -> tuple[int, ...]:
         return self._free[load]
@@ -257,19 +258,17 @@ class Loads:
             more = (*on[:k], on[k] + 1, *on[k + 1 :])
             number = self._numbers.get((began, more))
             if number is None:
-                sort = self._sorts[load]
                 free = tuple(have - ask for have, ask in zip(self._free[load], self._asks[k], strict=True))
                 used = tuple(have + add for have, add in zip(self._used[load], self._adds[k], strict=True))
-                number = self._numbers[began, more] = self._add(began, sort, more, free, used)
-                self.room[:, number] = [self._room(sort, more, free, j) for j in range(len(self._asks))]
+                number = self._numbers[began, more] = self._add(began, more, free, used)
+                self.room[:, number] = [self._room(self._sorts[began], more, free, j) for j in range(len(self._asks))]
             known = self._next[load][k] = number
         return known
 
-    def _add(self, began: int, sort: Sort, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...]) -> int:
+    def _add(self, began: int, on: tuple[int, ...], free: tuple[int, ...], used: tuple[int, ...]) -> int:
         """The number of a load that is new; somebody else sees to it how many pods it takes."""
         number = len(self)
         self._began.append(began)
-        self._sorts.append(sort)
         self._on.append(on)
         self._free.append(free)
         self._used.append(used)
@@ -324,7 +323,7 @@ class Loads:
         Source: kubernetes pkg/scheduler/framework/plugins/noderesources (least_allocated.go, most_allocated.go,
         balanced_allocation.go, resource_allocation.go).
         """
-        sort, adds = self._sorts[load], self._adds[k]
+        sort, adds = self._sorts[self._began[load]], self._adds[k]
         now = [have + add for have, add in zip(self._used[load], adds, strict=True)]
         least = most = weights = 0
         fractions = []
