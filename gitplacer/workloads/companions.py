@@ -8,7 +8,7 @@ Gateway, goes along where the source has it and is not missed where it has not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import structs
 
@@ -80,28 +80,27 @@ def _targets(root: Cursor, spec: Cursor) -> tuple[Reference, ...]:
     )
 
 
-def _attached(root: Cursor) -> ObjectFacts:
-    return ObjectFacts(points_at=_targets(root, root.mapping("spec")), watches=True)
+def _attached(root: Cursor, named: Iterable[Cursor] = (), kind: str = "Secret") -> ObjectFacts:
+    """A policy of the Gateway API; what it needs is `named` by references, of a kind where these tell none."""
+    needs = distinct(found for each in named for found in local(root, each, kind))
+    return ObjectFacts(points_at=_targets(root, root.mapping("spec")), needs=needs, watches=True)
 
 
 def _tls_of_backend(root: Cursor) -> ObjectFacts:
     """Whom a Gateway believes to be the backend stands in ConfigMaps, or Secrets; it sends nothing there while one is not to be had."""
-    trusted = root.mapping("spec").mapping("validation").items("caCertificateRefs")
-    return _attached(root).but(needs=distinct(found for each in trusted for found in local(root, each, "ConfigMap")))
+    return _attached(root, root.mapping("spec").mapping("validation").items("caCertificateRefs"), "ConfigMap")
 
 
 def _security_policy(root: Cursor) -> ObjectFacts:
     """The Secrets with who may come in; without them Envoy Gateway lets nobody in."""
     spec = root.mapping("spec")
     single = (spec.mapping("basicAuth").mapping("users"), spec.mapping("oidc").mapping("clientSecret"))
-    secrets = (*spec.mapping("apiKeyAuth").items("credentialRefs"), *single)
-    return _attached(root).but(needs=distinct(found for each in secrets for found in local(root, each, "Secret")))
+    return _attached(root, (*spec.mapping("apiKeyAuth").items("credentialRefs"), *single))
 
 
 def _client_policy(root: Cursor) -> ObjectFacts:
     """By whom the certificates of clients have to be signed."""
-    trusted = root.mapping("spec").mapping("tls").mapping("clientValidation").items("caCertificateRefs")
-    return _attached(root).but(needs=distinct(found for each in trusted for found in local(root, each, "Secret")))
+    return _attached(root, root.mapping("spec").mapping("tls").mapping("clientValidation").items("caCertificateRefs"))
 
 
 def _http_proxy(root: Cursor) -> ObjectFacts:
