@@ -7,7 +7,6 @@ Times and authors are fixed, so two runs print the same commit ids and the outpu
 from __future__ import annotations
 
 import functools
-import shlex
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action
 from gitplacer.packaged import EXAMPLE, packaged
 from gitplacer.passes.reconcile import Outcome, reconcile
+from gitplacer.plaintext import pasted
 from gitplacer.settings import UsageError, settings
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 from gitplacer.tree import Tree
@@ -173,16 +173,16 @@ def _moved_file(tree: Tree) -> str:
 
 
 def _next_commands(fleet: Path, deployment: Path) -> str:
-    where = f"--deployment {shlex.quote(str(deployment))} {shlex.quote(str(fleet))}"
-    cluster = shlex.quote(str(fleet / "clusters" / "gke-workload-cluster.yaml"))
+    where = f"--deployment {pasted(deployment)} {pasted(fleet)}"
+    cluster = pasted(fleet / "clusters" / "gke-workload-cluster.yaml")
     return "\n".join(
         (
             f"gitplacer explain {HELD} {where}",
             f"gitplacer status {where}",
             f"echo '  state: Draining' >> {cluster}",
             f"gitplacer plan {where}",
-            f"git -C {shlex.quote(str(fleet))} rm -q workloads/experiment3/rayjob-train.yaml",
-            f"git -C {shlex.quote(str(fleet))} commit -qam 'Drain a cluster, remove a job' && gitplacer reconcile {where}",
-            f"git -C {shlex.quote(str(deployment))} log --stat",
+            f"git -C {pasted(fleet)} rm -q workloads/experiment3/rayjob-train.yaml",
+            f"git -C {pasted(fleet)} commit -qam 'Drain a cluster, remove a job' && gitplacer reconcile {where}",
+            f"git -C {pasted(deployment)} log --stat",
         )
     )
