@@ -347,12 +347,34 @@ def test_who_waits_for_room_is_asked_again_where_that_may_matter(
     assert ("zoo/huge" in asked(rest, edits, monkeypatch, read=read)) is again
 
 
-def test_where_room_is_kept_for_somebody_all_who_wait_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("workers", "lost", "again"),
+    [
+        (1, "c", {"jobs/big"}),  # three of the four are left once the jobs have ended, which is what it needs
+        (2, "c", {"jobs/big", "zoo/huge"}),
+        (1, "a", {"jobs/big", "zoo/huge"}),
+    ],
+    ids=["is kept still", "is taken by who leaves", "is lost"],
+)
+def test_where_room_is_kept_for_somebody_he_is_asked_whether_it_is_still_and_if_not_all_who_wait(
+    workers: int, lost: str, again: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     story = aged()
     story.source |= cluster("c", state="Active") | rayservice("zoo", "huge", workers=9)
-    story.capacity |= snapshot("c", "n1 1 1Gi 0", at=story.now)
+    story.source |= policy(
+        "first", "select: {names: [moves]}\nprecedence: 5\nplacement: {type: Ordered, order: [{names: [c]}, {}]}"
+    )
+    story.source |= rayservice("web", "moves", workers=workers)
+    story.capacity |= snapshot("c", f"n1 64 256Gi {workers}", at=story.now)
     rest = found_at_rest(story)
-    assert asked(rest, cluster("c", state="Lost"), monkeypatch) == {"jobs/big", "zoo/huge"}
+    edits = cluster(lost, state="Lost")
+    claims = {d.group: d.claim.cluster for d in rest.base.decisions if d.claim is not None}
+    assert (claims, where(rest.made)["web/moves"]) == ({"jobs/big": "a"}, ("c",))
+    sought = asked(rest, edits, monkeypatch)
+    assert sought & {"jobs/big", "zoo/huge"} == again
+    beside, whole = both(rest, edits)
+    assert beside is not None
+    assert holds(rest, beside, whole)
 
 
 def test_where_somebody_waits_for_a_quota_all_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

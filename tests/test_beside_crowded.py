@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 from benchmarks.fleets import Size, files
 from gitplacer.hydrate import Hydration, hydrate
+from gitplacer.inpart import beside as beside_module
+from gitplacer.inpart.part import Part
 from gitplacer.model.decision import Action
 from gitplacer.model.verdicts import NONE
 from gitplacer.placement.ledger import Ledger
@@ -28,13 +30,16 @@ from tests.test_inpart import AtRest, settled
 CAPACITY = "capacity/"
 
 
-def crowded(seed: int) -> AtRest:
-    """A fleet at rest, in which about every tenth app waits."""
+def crowded(seed: int, *, since: timedelta = timedelta(0)) -> AtRest:
+    """A fleet at rest, in which about every tenth app waits, since so long."""
     story = Story(now=datetime(2026, 1, 2, 3, 5, tzinfo=UTC))
     for path, text in files(Size(120, 6, 450), seed=seed, blueprints=40).items():
         folder = story.capacity if path.startswith(CAPACITY) else story.source
         folder[path.removeprefix(CAPACITY)] = text
     rest = settled(story)
+    if since:
+        story.now += since
+        rest = settled(story)
     assert rest is not None
     return rest
 
@@ -110,6 +115,25 @@ def test_a_plan_beside_all_who_stay_tells_what_the_whole_does_in_a_crowd(
     assert counts["beside"] >= len(KINDS) - 1, counts
     assert counts["refused"] >= 20, counts
     assert counts["later"] <= 1, counts
+
+
+def test_where_room_is_kept_for_who_has_waited_long_a_loss_is_told_as_by_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rest, asked, stand = crowded(1, since=timedelta(hours=2)), Counter[str](), beside_module._claims_stand
+
+    def seen(made: Hydration, part: Part) -> bool:
+        asked["stands"] += (found := stand(made, part))
+        return found
+
+    assert sum(decision.claim is not None for decision in rest.base.decisions) >= 4
+    monkeypatch.setattr(beside_module, "_claims_stand", seen)
+    for name in sorted(rest.base.states):
+        file = f"clusters/{name}.yaml"
+        beside, whole = both(rest, {file: f"{rest.story.source[file]}  state: Lost\n"})
+        assert beside is not None
+        holds(rest, beside, whole)
+    assert asked["stands"] >= 3, asked
 
 
 def test_who_was_left_out_by_an_order_and_may_be_placed_beside_more_pods_is_placed_by_the_next_pass() -> None:

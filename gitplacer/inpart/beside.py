@@ -8,6 +8,7 @@ the others have to know of him. Who waits for room waits on where a cluster is l
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from msgspec import structs
 
@@ -49,12 +50,14 @@ def planned_beside(
     if concern is None or part is None:
         return None
     resting = {} if with_candidates else _waiting_on(part, concern)
+    planned = partial(
+        hydrate, part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, bystanders=part.bystanders
+    )
     try:
         with ledgers.seated(part.standing):
-            made = hydrate(
-                part.inputs, memo=memo, ledgers=ledgers, with_candidates=with_candidates, resting=resting,
-                bystanders=part.bystanders,
-            )  # fmt: skip
+            made = planned(resting=resting)
+            if resting and not _claims_stand(made, part):  # so room may be kept for one of those who rest
+                made = planned()
     except Rejected:
         return None  # which is to be told of the whole
     if not _tells(made, part, concern) or (with_candidates and outgrown_beside(made)):
@@ -68,20 +71,32 @@ _FOR_WANT_OF_ROOM = frozenset({Reason.NO_CLUSTER_FITS, Reason.TIGHT_FIT, Reason.
 def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
     """
     Who waits for room as before where none becomes free, with what is known of him: if fewer orders would be tried for him now, and none leave him out, it is the
-    next pass that places him, which is whole. Nobody where some group is asked in turn with those who wait: where that goes
-    may depend on what others before it were refused, which a whole plan, such as a pull request shows, finds out.
+    next pass that places him, which is whole. Who has room kept for him is asked whether it still is. Nobody waits on where some group is asked in turn with
+    those who wait: where that goes may depend on what others before it were refused, which a whole plan, such as a pull request shows, finds out.
     """
     known = part.known.values()
-    if concern.opens or concern.namespaces or any(map(_is_asked_in_turn, known)):
+    if concern.opens or concern.namespaces or any(_is_asked_in_turn(decision, concern) for decision in known):
         return {}
-    return {decision.group: decision for decision in known if decision.action is Action.WAIT}
+    return {d.group: d for d in known if d.action is Action.WAIT and d.claim is None}
 
 
-def _is_asked_in_turn(decision: Decision) -> bool:
-    """Whether a group may get something when those are asked who wait: another copy, room that is kept for it, or what it is to have once its quota leaves that."""
-    if decision.action is Action.WAIT:
-        return decision.finding.code not in _FOR_WANT_OF_ROOM
-    return len(decision.before) > 1 or decision.waiting_since is not None
+def _is_asked_in_turn(decision: Decision, concern: Concern) -> bool:
+    """
+    Whether a group may get something when those are asked who wait: another copy, room that is kept for it elsewhere than before, or what it is to have once its
+    quota leaves that.
+    """
+    if decision.action is not Action.WAIT:
+        return len(decision.before) > 1 or decision.waiting_since is not None
+    if decision.claim is not None:
+        return bool(decision.claim.displaced) or decision.claim.cluster in concern.clusters
+    return decision.finding.code not in _FOR_WANT_OF_ROOM
+
+
+def _claims_stand(made: Hydration, part: Part) -> bool:
+    """Whether all for whom room was kept wait for the same room."""
+    known = {decision.group: decision.claim for decision in part.known.values() if decision.claim is not None}
+    found = {d.group: d.claim for d in made.view.plan.decisions if d.group in known and d.action is Action.WAIT}
+    return known == found
 
 
 def _tells(made: Hydration, part: Part, concern: Concern) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import partial
 
 from gitplacer.grouping import Group
@@ -104,13 +104,10 @@ class Clearing:
             return None
         before = self._kept.get(group.id, "")
         purse, closed = self._choice.purse, closed | self._choice.purse.unpaid[group.id]
-        names = self._entering(group, policy, closed | {before})
-        ranked = self._choice.offers.ranked(group, policy, names)
-        ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
-        holding = (name for name in ranked if self._holds(group, policy, name))
         stands = before in self._occupancy.books and before not in closed and purse.within_quota(group, before)
         kept_there = [before] if stands else []
-        for name in itertools.chain(kept_there, itertools.islice(holding, AGED_SITES)):
+        others = self._sites(group, policy, closed | {before})
+        for name in itertools.chain(kept_there, itertools.islice(others, AGED_SITES)):
             record = self._pass.records[group.id]
             known = record.claim if record is not None and name == before else None
             since = known.since if known is not None and known.cluster == name else self._snapshot.now
@@ -119,6 +116,12 @@ class Clearing:
                 self._occupancy.books.replace(name, self._occupancy.reservations.for_others(name))
                 return Claim(cluster=name, displaced=())
         return None
+
+    def _sites(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> Iterator[str]:
+        """Clusters that would hold a group if they ran nothing, best first. All are put in order once the first is asked for."""
+        ranked = self._choice.offers.ranked(group, policy, self._entering(group, policy, closed))
+        ranked.sort(key=lambda name: not self._choice.spreading.would_do(group, name))
+        yield from (name for name in ranked if self._holds(group, policy, name))
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         free = (name for name in self._pass.entrance.may_enter(group, policy) if name not in closed)
