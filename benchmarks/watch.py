@@ -139,6 +139,7 @@ def measured(
     pace = Pace(interval=FULL.total_seconds(), full=FULL.total_seconds(), batch=0)
     chosen = settings(str(source), deployment=str(deployment))
     parser = IsolatedParser()
+    parser.start()
     controller = Controller(chosen, draw=lambda: 0.5, pace=pace, observers=[ends], parser=parser.parse)
     gc.disable()  # as the command line does
     runs = threading.Thread(target=controller.run, daemon=True)

@@ -166,6 +166,25 @@ def test_a_worker_that_does_not_come_up_is_nobodys_fault() -> None:
         IsolatedParser("gitplacer.there_is_no_such_module").parse(GOOD, MAX_FILE)
 
 
+def test_a_worker_that_was_started_before_parses_the_first_file() -> None:
+    with IsolatedParser() as parser:
+        parser.start()
+        started = parser.pid
+        parser.start()  # which it is
+        assert started is not None
+        assert parser.parse(GOOD, MAX_FILE) == read_file(GOOD, MAX_FILE)
+        assert parser.pid == started
+
+
+def test_where_a_worker_that_was_started_before_does_not_come_up_the_first_file_tells() -> None:
+    with IsolatedParser("gitplacer.there_is_no_such_module") as parser:
+        parser.start()
+        for _ in range(2):
+            with pytest.raises(ChildProcessError, match="ended with exit code 1 before its first file"):
+                parser.parse(GOOD, MAX_FILE)
+        assert parser.pid is None
+
+
 def test_a_worker_is_told_no_secret_and_looks_for_no_module_where_we_work(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def watch(
             each.wakes.hint(why, ref)
 
     with IsolatedParser() as parser, opened(listening, chosen, logs, clock, hint) as observers:
+        parser.start()  # where all is remembered the first file comes with a push, for which somebody waits
         replica = elected(leader_elect, time.monotonic, logs.complain)
         controller = Controller(
             chosen,

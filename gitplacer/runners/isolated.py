@@ -3,7 +3,7 @@ Files parsed in a process of their own, so that whatever a file does to its pars
 
 The worker is a Python of its own, not a fork of a process that has threads and secrets. It gets the bytes of one file after another
 through a pipe and sends back what is remembered of each, so it is always known which file it was at. It has bounds on memory and on
-processor time, and is what the system ends first where memory is short. It is started with the first file that nobody knows,
+processor time, and is what the system ends first where memory is short. It is started with the first file that nobody knows, or before,
 and again when it has ended. A file on which it ends twice is unreadable; once is no proof, for somebody else may have ended it.
 
 The bounds are far beyond what the limits of `documents` let a file take. So what a file is does not depend on them, unless
@@ -55,21 +55,39 @@ class IsolatedParser:
         """The process id of the worker; None where there is none."""
         return self._worker.process.pid if self._worker is not None else None
 
+    def start(self) -> None:
+        """Start the worker and do not wait for it, so that it is there when a file comes. Where that fails the first file tells."""
+        if self._worker is None:
+            with contextlib.suppress(OSError):
+                self._worker = _Worker(self._module)
+
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
         """What is to be remembered of a file. Raises OSError where no worker can be started."""
         ended = ""
         for _ in range(TRIES):
-            if self._worker is None:
-                self._worker = _Worker(self._module)
+            worker = self._begun()
             try:
-                return self._worker.parse(data, max_bytes)
+                return worker.parse(data, max_bytes)
             except (EOFError, OSError):
-                ended = self._worker.ended()
+                ended = worker.ended()
                 self._worker = None
             except BaseException:  # a signal that ends us: an answer that nobody takes would be taken for the next
                 self.close()
                 raise
         return unreadable(f"parsing it {ended}")
+
+    def _begun(self) -> _Worker:
+        """A worker that takes files. Raises OSError."""
+        worker = self._worker = self._worker or _Worker(self._module)
+        try:
+            worker.come_up()
+        except OSError:
+            self._worker = None
+            raise
+        except BaseException:
+            self.close()
+            raise
+        return worker
 
     def close(self) -> None:
         """End the worker."""
@@ -87,9 +105,10 @@ class IsolatedParser:
 
 
 class _Worker:
-    """A running worker. Raises OSError if it does not come up."""
+    """A worker that is starting, or up. Raises OSError if it cannot be started."""
 
     def __init__(self, module: str) -> None:
+        self._is_up = False
         self._pipe, theirs = Pipe()
         with theirs:
             # It finds the modules that we found, looks for none in the working directory, and gets none of our environment's secrets.
@@ -103,13 +122,16 @@ class _Worker:
                 pass_fds=(theirs.fileno(),),
                 process_group=0,  # a Ctrl-C in our terminal is for us
             )
+
+    def come_up(self) -> None:
+        """Wait until it takes files. Raises OSError if it ends before that."""
+        if self._is_up:
+            return
         try:
             self._pipe.recv_bytes()
         except (EOFError, OSError):
             raise ChildProcessError(f"the process that parses files {self.ended()} before its first file") from None
-        except BaseException:
-            self.end()
-            raise
+        self._is_up = True
 
     def parse(self, data: bytes, max_bytes: int) -> ReadFile:
         """The answer of the worker. Raises EOFError or OSError where it ends instead."""
