@@ -95,7 +95,9 @@ class Asked(NamedTuple):
     comes: Taken
 
     def answers(self, ledger: Ledger) -> list[object]:
-        found, whole = ledger.replay(self.taken, lambda made: [each.reserved(made) for each in self.taken])
+        found, whole = ledger.replay(
+            self.taken, lambda made, begun: [each.reserved(made) for each in self.taken[begun:]]
+        )
         told: list[object] = [whole, found.seats(), found.free_on_nodes().tolist()]
         for question, about in self.questions:
             told.append(getattr(found, question)(about))
@@ -165,8 +167,8 @@ def test_what_was_tried_to_take_room_is_known_to_every_pass_that_takes_it() -> N
     ledgers = LedgerCache()
     for _ in range(2):
         ledger = ledgers.opened(OPENED)
-        found, certain = ledger.replay("tried", lambda made: made.is_certain(MINDS))
-        assert certain
+        found, certain = ledger.replay(("tried",), lambda made, _: [made.is_certain(MINDS)])
+        assert certain == (True,)
         assert ledger.proves(MINDS)
         assert found.proves(MINDS)
 
@@ -198,10 +200,26 @@ def test_clusters_that_nobody_asks_for_are_forgotten() -> None:
 def test_a_ledger_remembers_the_outcomes_that_were_asked_for_last() -> None:
     ledgers, made = LedgerCache(), []
     for number in (*range(REPLAYS + 1), 1, REPLAYS + 2):
-        ledgers.opened(OPENED).replay(number, lambda _: made.append(number))  # noqa: B023
+        ledgers.opened(OPENED).replay((number,), lambda _, begun: [made.append(number)])  # noqa: B023
     assert made == [*range(REPLAYS + 1), REPLAYS + 2]
-    ledgers.opened(OPENED).replay(0, lambda _: made.append(0))
+    ledgers.opened(OPENED).replay((0,), lambda _, begun: [made.append(0)])
     assert made[-1] == 0
+
+
+@pytest.mark.parametrize(("in_parts", "taken"), [(True, [0, 1, 2]), (False, [0, 1, 0, 1, 2])])
+def test_who_comes_behind_those_who_are_there_costs_what_he_takes(in_parts: bool, taken: list[int]) -> None:
+    ledger, made = LedgerCache().opened(OPENED), list[int]()
+
+    def take(moves: tuple[int, ...], begun: int) -> tuple[int, ...]:
+        made.extend(moves[begun:])
+        return moves[begun:]
+
+    for moves in ((0, 1), (0, 1, 2)):
+        _, answers = ledger.replay(moves, lambda _, begun: take(moves, begun), in_parts=in_parts)  # noqa: B023
+        assert answers == moves
+    assert made == taken
+    ledger.replay((1, 2), lambda _, begun: take((1, 2), begun), in_parts=in_parts)
+    assert made == [*taken, 1, 2], "others are not those who are there"
 
 
 def test_what_fits_is_found_out_once_for_all_copies_until_they_are_written_to(monkeypatch: pytest.MonkeyPatch) -> None:

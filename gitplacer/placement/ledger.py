@@ -103,7 +103,7 @@ class Ledger:
         """What was found out about this state, shared by all copies that are in it still: a sweep asks again and again."""
         self._proved: set[Gang] = set()
         """The gangs that have a proof in this state."""
-        self._replays: dict[Hashable, tuple[Ledger, Any, frozenset[Any]]] = {}
+        self._replays: dict[tuple[Hashable, ...], tuple[Ledger, tuple[Any, ...], frozenset[Any]]] = {}
         self.shown = Shown(snapshot.groups, self.nodes.index)
         """The pods of groups that the snapshot shows on nodes."""
         for group_id in self.shown.groups:
@@ -141,24 +141,35 @@ class Ledger:
         twin._stage = self._stage.anew()
         return twin
 
-    def replay(self, moves: Hashable, make: Callable[[Ledger], Answer]) -> tuple[Ledger, Answer]:
+    def replay(
+        self, moves: tuple[Hashable, ...], take: Callable[[Ledger, int], Sequence[Answer]], *, in_parts: bool = True
+    ) -> tuple[Ledger, tuple[Answer, ...]]:
         """
-        A copy with something taken by `make`, and what that answers. `moves` says all that it depends on: who opens a ledger once and
-        plans on it many times takes the same room from it again and again, and it is worked out once.
+        A copy with something taken, move after move, and what that answers. `moves` says of each all that it depends on, and `take` takes those from the so many-th on. Who opens
+        a ledger once and plans on it many times takes the same room from it again and again, and it is worked out once; `in_parts`: also where more moves follow.
         """
         if self.version:
             twin = self.copy()
-            return twin, make(twin)
+            return twin, tuple(take(twin, 0))
         known = self._replays.pop(moves, None)
         if known is None:
-            made = self.copy()
-            known = made, *self._stage.overheard(lambda: make(made))
+            begun = self._begun(moves) if in_parts else ()
+            ledger, answers, before = self._replays[begun] if begun else (self, (), frozenset[Any]())
+            made = ledger.copy()
+            made._stage = self._stage
+            more, heard = self._stage.overheard(lambda: take(made, len(begun)))
+            known = made, (*answers, *more), before | heard
         self._replays[moves] = known
-        ledger, answer, heard = known
+        ledger, answers, heard = known
         twin = ledger.copy()
         twin._stage = self._stage
         self._stage.tell(heard)
-        return twin, answer
+        return twin, answers
+
+    def _begun(self, moves: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+        """The most of the first of some moves that are replayed already."""
+        begun = (known for known in self._replays if known == moves[: len(known)])
+        return max(begun, key=len, default=())
 
     def totals(self) -> Amounts:
         """What is free on all real nodes together: an upper bound for any gang."""

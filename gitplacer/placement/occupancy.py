@@ -27,7 +27,7 @@ from gitplacer.placement.pack import Packing
 from gitplacer.placement.presence import Presence
 from gitplacer.placement.queuers import Queuers
 from gitplacer.placement.reservations import NOBODY, Reservations
-from gitplacer.placement.seating import Asked, reserved, seats_in
+from gitplacer.placement.seating import Asked, is_soon_filled, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
 from gitplacer.placement.takers import Of, Takers
 from gitplacer.relocation.evidence import speaks_of
@@ -169,10 +169,15 @@ class Occupancy:
     def _in_order(self, empty: Ledger, cluster: str, group_ids: Iterable[str], order: _Order) -> list[Asked]:
         return [self._asked(empty, group_id, cluster) for group_id in sorted(group_ids, key=partial(order, cluster))]
 
-    def _filled(self, empty: Ledger, cluster: str, asked: Sequence[Asked]) -> tuple[Ledger, list[str]]:
+    def _filled(self, empty: Ledger, cluster: str, asked: Sequence[Asked]) -> tuple[Ledger, tuple[str, ...]]:
         """A copy of a ledger with the room of groups taken, one after another, and those that find none for all their pods."""
         moves = tuple((each.group, each.holds) for each in asked)  # and not where they sat, which only saves work
-        return empty.replay(moves, partial(reserved, asked, self._pass.seats, cluster))
+        seats = self._pass.seats
+
+        def take(ledger: Ledger, begun: int) -> list[str]:
+            return reserved(asked[begun:], seats, cluster, ledger)
+
+        return empty.replay(moves, take, in_parts=is_soon_filled(empty, asked))
 
     def _reserved_beside(self, ledger: Ledger, cluster: str, group_ids: Iterable[str]) -> dict[str, Judged]:
         """Take the room of what comes beside those who are placed, in the order in which they came."""

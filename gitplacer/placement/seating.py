@@ -71,10 +71,15 @@ class Asked(NamedTuple):
         return () if self.holds.finished else ledger.shown.not_seen(self.group, self.holds.gang)
 
 
+def is_soon_filled(ledger: Ledger, asked: Sequence[Asked]) -> bool:
+    """Whether taking the room of groups takes no longer than to look up what came of it."""
+    return ledger.size * len(asked) < WORTH
+
+
 def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
     """Take the room of groups on a cluster, one after another; those that found none for all their pods."""
     seated = list(_as_before(asked, ledger))
-    if len(seated) == len(asked) or ledger.size * len(asked) < WORTH:
+    if len(seated) == len(asked) or is_soon_filled(ledger, asked):
         return [each.group for each, known in zip_longest(asked, seated) if not each.reserved(ledger, known)]
     gangs = [each.missing(ledger) for each in asked]
     # Empty sets count: where the others of a gang may be is sought by who minds other pods, also where it is these alone that do.
