@@ -283,6 +283,27 @@ def test_who_picks_services_travels_with_the_apps_behind_them(selector: str, spa
     assert ("NotInAGroup" in {p.code for p in done.problems}) is not bool(homes)
 
 
+POOL = "inference.networking.k8s.io"
+
+
+def pool(fields: str, group: str = f"{POOL}/v1") -> dict[str, str]:
+    text = f"apiVersion: {group}\nkind: InferencePool\nmetadata: {{name: pool}}\nspec: {{{fields}}}\n"
+    return {"workloads/x/pool.yaml": text}
+
+
+@pytest.mark.parametrize("kind", ["GCPBackendPolicy", "HealthCheckPolicy"])
+def test_how_a_gateway_treats_a_pool_goes_where_the_pool_goes(kind: str) -> None:
+    """The API group of the target was not read, so that it was in no group and came to no cluster."""
+    story = Story.of(*BOTH, ANYWHERE, deployment("llm"), pool("selector: {matchLabels: {app: llm}}"), capacity=ROOM)
+    story.source["workloads/x/policy.yaml"] = (
+        f"apiVersion: networking.gke.io/v1\nkind: {kind}\nmetadata: {{name: p}}\n"
+        f"spec: {{targetRef: {{group: {POOL}, kind: InferencePool, name: pool}}}}\n"
+    )
+    done = story.run()
+    assert [m.identity.kind for m in done.snapshot.groups["x/llm"].members] == ["Deployment", kind, "InferencePool"]
+    assert "NotInAGroup" not in {p.code for p in done.problems}
+
+
 def test_a_service_of_two_groups_is_a_problem_that_names_both() -> None:
     two = deployment("one"), deployment("two")
     story = Story.of(*BOTH, ANYWHERE, *two, service("both", "{tier: web}"), capacity=ROOM)

@@ -351,6 +351,15 @@ RBAC = "rbac.authorization.k8s.io/v1"
             [],
         ),
         (
+            obj(
+                "networking.gke.io/v1",
+                "GCPTrafficDistributionPolicy",
+                {"targetRefs": [{"group": "", "kind": "Service", "name": "a"}, {"name": "b", "namespace": "other"}]},
+            ),
+            ["Service/a"],
+            [],
+        ),
+        (
             obj("elbv2.k8s.aws/v1beta1", "TargetGroupBinding", {"serviceRef": {"name": "a", "port": 80}}),
             ["Service/a"],
             [],
@@ -894,6 +903,14 @@ TIER = {"key": "tier", "operator": "Exists"}
         ),
         (
             obj("cilium.io/v2", "CiliumNetworkPolicy", specs=[{"endpointSelector": {"matchLabels": {"app": "web"}}}]),
+            [(WEB,)],
+        ),
+        (
+            obj(
+                "autoscaling.gke.io/v1beta1",
+                "AutoscalingMetric",
+                {"metrics": [{"pod": {"selector": {"matchLabels": {"app": "web"}}}}, {"promql": {"name": "q"}}]},
+            ),
             [(WEB,)],
         ),
         (obj("telemetry.istio.io/v1", "Telemetry", {"selector": {"matchLabels": {"app": "web"}}}), [(WEB,)]),

@@ -59,6 +59,7 @@ _NAMESPACED = {
     "resource.k8s.io": {"ResourceClaim", "ResourceClaimTemplate"},
     "storage.k8s.io": {"CSIStorageCapacity"},
     "argoproj.io": {"AnalysisTemplate", "CronWorkflow", "Workflow", "WorkflowTemplate"},
+    "autoscaling.gke.io": {"AutoscalingMetric"},
     "autoscaling.k8s.io": {"VerticalPodAutoscaler"},
     "autoscaling.x-k8s.io": {"ProvisioningRequest"},
     "bitnami.com": {"SealedSecret"},
@@ -90,7 +91,10 @@ _NAMESPACED = {
     "monitoring.coreos.com": {"AlertmanagerConfig", "PodMonitor", "Probe", "PrometheusRule", "ScrapeConfig", "ServiceMonitor"},
     "monitoring.googleapis.com": {"PodMonitoring", "Rules"},
     "multicluster.x-k8s.io": {"ServiceExport", "ServiceImport"},
-    "networking.gke.io": {"FrontendConfig", "GCPBackendPolicy", "GCPGatewayPolicy", "HealthCheckPolicy", "ManagedCertificate"},
+    "networking.gke.io": {
+        "FrontendConfig", "GCPBackendPolicy", "GCPGatewayPolicy", "GCPSessionAffinityFilter", "GCPSessionAffinityPolicy",
+        "GCPTrafficDistributionPolicy", "HealthCheckPolicy", "ManagedCertificate",
+    },
     "networking.istio.io": {
         "DestinationRule", "EnvoyFilter", "Gateway", "ServiceEntry", "Sidecar", "VirtualService", "WorkloadEntry", "WorkloadGroup",
     },

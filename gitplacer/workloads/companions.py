@@ -17,7 +17,7 @@ from gitplacer.workloads import devices, provisioning, vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.pointing import group_of, label_selector, local, plain_selector, selecting, selects
+from gitplacer.workloads.pointing import attachment, group_of, label_selector, local, plain_selector, selecting, selects
 from gitplacer.workloads.vaults import optional
 
 _CERT_MANAGER = "cert-manager.io"
@@ -62,7 +62,7 @@ def _rule_of_a_mesh(root: Cursor) -> ObjectFacts:
     """With neither selector nor target it is for the whole namespace."""
     spec = root.mapping("spec")
     return ObjectFacts(
-        selects=selects(label_selector(spec.mapping("selector"))), points_at=_targets(root, spec), watches=True
+        selects=selects(label_selector(spec.mapping("selector"))), points_at=attachment(root), watches=True
     )
 
 
@@ -70,20 +70,13 @@ def _proxies(root: Cursor) -> ObjectFacts:
     """With neither selector nor target it is for the proxies of the whole namespace."""
     spec = root.mapping("spec")
     chosen = plain_selector(spec.mapping("workloadSelector"), "labels")
-    return ObjectFacts(selects=selects(chosen), points_at=_targets(root, spec), watches=True)
-
-
-def _targets(root: Cursor, spec: Cursor) -> tuple[Reference, ...]:
-    """What a policy of the Gateway API is attached to: `targetRefs`, or `targetRef` in older ones."""
-    return distinct(
-        found for each in (*spec.items("targetRefs"), spec.mapping("targetRef")) for found in local(root, each, "")
-    )
+    return ObjectFacts(selects=selects(chosen), points_at=attachment(root), watches=True)
 
 
 def _attached(root: Cursor, named: Iterable[Cursor] = (), kind: str = "Secret") -> ObjectFacts:
     """A policy of the Gateway API; what it needs is `named` by references, of a kind where these tell none."""
     needs = distinct(found for each in named for found in local(root, each, kind))
-    return ObjectFacts(points_at=_targets(root, root.mapping("spec")), needs=needs, watches=True)
+    return ObjectFacts(points_at=attachment(root), needs=needs, watches=True)
 
 
 def _tls_of_backend(root: Cursor) -> ObjectFacts:
@@ -227,6 +220,12 @@ def _keys_of_scraping(endpoints: list[Cursor]) -> Iterator[Reference]:
 # Autoscalers
 
 
+def _autoscaling_metric(root: Cursor) -> ObjectFacts:
+    """A number that GKE asks pods for, by which others are scaled, and requests are spread."""
+    pods = [metric.mapping("pod") for metric in root.mapping("spec").items("metrics")]
+    return ObjectFacts(selects=selects(*(label_selector(pod.mapping("selector")) for pod in pods)), watches=True)
+
+
 def _trigger_authentication(root: Cursor) -> ObjectFacts:
     spec = root.mapping("spec")
     return ObjectFacts(
@@ -250,6 +249,7 @@ def authentication_of(spec: Cursor) -> Iterator[Reference]:
 _ENVOY = "gateway.envoyproxy.io"
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (provisioning.API_GROUP, provisioning.KIND): provisioning.read,
+    ("autoscaling.gke.io", "AutoscalingMetric"): _autoscaling_metric,
     (_CERT_MANAGER, "Issuer"): _issuer,
     ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
     (_GKE, "BackendConfig"): _backend_config,

@@ -17,7 +17,7 @@ from gitplacer.workloads import annotated, companions, devices, limitranges, pri
 from gitplacer.workloads.claims import chosen_volume, claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, at, distinct
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.pointing import group_of, local, plain_selector, selecting, selects, targeting
+from gitplacer.workloads.pointing import attachment, group_of, local, plain_selector, selecting, selects, targeting
 from gitplacer.workloads.scaling import whole
 
 GATEWAY = "gateway.networking.k8s.io"
@@ -141,6 +141,11 @@ def _target_group(root: Cursor) -> ObjectFacts:
 
 def _mirrored(rule_filter: Cursor) -> Cursor:
     return rule_filter.mapping("requestMirror").mapping("backendRef")
+
+
+def _of_a_backend(root: Cursor) -> ObjectFacts:
+    """How GKE's Gateways treat a backend, which is a Service, or an InferencePool."""
+    return ObjectFacts(points_at=attachment(root, "Service"))
 
 
 def _gateway(root: Cursor) -> ObjectFacts:
@@ -268,8 +273,10 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("keda.sh", "ScaledObject"): _scaled_object,
     ("monitoring.coreos.com", "PodMonitor"): companions.pod_monitor,
     ("monitoring.googleapis.com", "PodMonitoring"): selecting("selector", watches=True),
-    ("networking.gke.io", "GCPBackendPolicy"): targeting("targetRef", "Service"),
-    ("networking.gke.io", "HealthCheckPolicy"): targeting("targetRef", "Service"),
+    ("networking.gke.io", "GCPBackendPolicy"): _of_a_backend,
+    ("networking.gke.io", "GCPSessionAffinityPolicy"): _of_a_backend,
+    ("networking.gke.io", "GCPTrafficDistributionPolicy"): _of_a_backend,
+    ("networking.gke.io", "HealthCheckPolicy"): _of_a_backend,
     ("networking.k8s.io", "Ingress"): _ingress,
     ("networking.k8s.io", "NetworkPolicy"): selecting("podSelector", watches=True),
     ("policy", "PodDisruptionBudget"): selecting("selector"),

@@ -57,6 +57,13 @@ def local(root: Cursor, cursor: Cursor, default_kind: str, default_group: str = 
         yield Reference(group, kind, name, namespace=elsewhere, path=(*cursor.path, "name"))
 
 
+def attachment(root: Cursor, default_kind: str = "") -> tuple[Reference, ...]:
+    """What a policy of the Gateway API is attached to: `targetRefs`, or `targetRef` in older ones."""
+    spec = root.mapping("spec")
+    targets = (*spec.items("targetRefs"), spec.mapping("targetRef"))
+    return distinct(found for each in targets for found in local(root, each, default_kind))
+
+
 def targeting(key: str, default_kind: str = "", default_group: str = "") -> Callable[[Cursor], ObjectFacts]:
     """HorizontalPodAutoscaler and its kin: `spec.<key>` is {apiVersion, kind, name}."""
 
