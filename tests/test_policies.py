@@ -291,6 +291,34 @@ def pool(fields: str, group: str = f"{POOL}/v1") -> dict[str, str]:
     return {"workloads/x/pool.yaml": text}
 
 
+@pytest.mark.parametrize(
+    ("made", "groups"),
+    [
+        (pool("selector: {matchLabels: {app: llm}}, endpointPickerRef: {name: asked, port: {number: 9002}}"), {"x/llm"}),
+        (pool("selector: {app: llm}, extensionRef: {name: asked}", "inference.networking.x-k8s.io/v1alpha2"), {"x/llm"}),
+        (pool("selector: {matchLabels: {app: llm}}"), {"x/llm", "x/picker"}),
+        (pool("selector: {matchLabels: {app: llm}}, endpointPickerRef: {name: other}"), {"x/llm", "x/picker"}),
+        (pool("selector: {matchLabels: {app: none}}, endpointPickerRef: {name: asked}"), {"x/llm", "x/picker"}),
+    ],
+)  # fmt: skip
+def test_a_pool_is_on_one_cluster_with_who_picks_among_its_pods(made: dict[str, str], groups: set[str]) -> None:
+    """A Gateway asks the Service that the pool names before each request. It could be on another cluster, and no request went through."""
+    apps = deployment("llm"), deployment("picker"), service("asked", "{app: picker}")
+    done = Story.of(*BOTH, ANYWHERE, *apps, made, capacity=ROOM).run()
+    assert set(done.snapshot.groups) == groups
+    assert not [p for p in done.problems if p.severity is Severity.ERROR]
+
+
+def test_all_that_a_pool_selects_is_joined_with_who_picks_among_it() -> None:
+    """Such as those that prefill and those that decode, which were refused as two groups with one pool."""
+    apps = deployment("decode"), deployment("picker"), deployment("prefill"), service("asked", "{app: picker}")
+    chosen = "selector: {matchExpressions: [{key: app, operator: In, values: [decode, prefill]}]}, "
+    story = Story.of(*BOTH, ANYWHERE, *apps, pool(chosen + "endpointPickerRef: {name: asked}"), capacity=ROOM)
+    assert outcome(story.run()) == {"x/decode": "Place a Fits"}
+    story.source |= pool(chosen[:-2])
+    assert {p.code for p in story.plan().problems} == {"InTwoGroups"}
+
+
 @pytest.mark.parametrize("kind", ["GCPBackendPolicy", "HealthCheckPolicy"])
 def test_how_a_gateway_treats_a_pool_goes_where_the_pool_goes(kind: str) -> None:
     """The API group of the target was not read, so that it was in no group and came to no cluster."""

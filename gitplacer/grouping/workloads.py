@@ -39,6 +39,7 @@ class Workloads:
         keys = {index: key_of(item, self._governed) for index, item in enumerate(self._objects)}
         self._join_by_key(sized, keys)
         self._join_by_need(sized)
+        self._join_around_pools()
         joined = Joined(self._links, self._find)
         home = {index: joined.mask(index) for index in sized}
         self._attach_pointing(home, joined)
@@ -91,10 +92,20 @@ class Workloads:
                 if (first := behind[target]) is not None:
                     self._join(index, first)
 
-    def _joined_behind(self, service: int) -> int | None:
-        """The first of the objects that a Service selects, which are joined with it; None where it selects none."""
-        places = self._links.sized_in[self._objects[service].identity.namespace]
-        found = [places[bit] for bit in bits_of(self._links.selected(service))]
+    def _join_around_pools(self) -> None:
+        """What selects pods and needs a Service, as an InferencePool does that says who picks among them, is of use where both are."""
+        for index, item in enumerate(self._objects):
+            if item.facts.sized or not (item.facts.selects and item.facts.needs):
+                continue
+            behind = [self._joined_behind(target) for target in self._links.targets(index, item.facts.needs)]
+            for other in behind:
+                if other is not None and (first := self._joined_behind(index)) is not None:
+                    self._join(first, other)
+
+    def _joined_behind(self, selecting: int) -> int | None:
+        """The first of the objects that a Service, or a pool, selects, which are joined with it; None where it selects none."""
+        places = self._links.sized_in[self._objects[selecting].identity.namespace]
+        found = [places[bit] for bit in bits_of(self._links.selected(selecting))]
         for index in found:
             self._join(index, found[0])
         return found[0] if found else None

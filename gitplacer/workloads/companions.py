@@ -121,11 +121,17 @@ def _middleware(root: Cursor) -> ObjectFacts:
 
 
 def _inference_pool(root: Cursor) -> ObjectFacts:
-    """A selector has `matchLabels`; before v1 it was labels and nothing else."""
+    """
+    A selector has `matchLabels`; before v1 it was labels and nothing else. Gateways ask a Service which of the pods it picks shall have a request.
+    """
     spec = root.mapping("spec")
     selector = spec.mapping("selector")
     plain = not any(isinstance(value, dict | list) for value in selector.value.values())
-    return ObjectFacts(selects=selects(plain_selector(spec, "selector") if plain else label_selector(selector)))
+    pickers = (spec.mapping("endpointPickerRef"), spec.mapping("extensionRef"))  # the second before v1
+    return ObjectFacts(
+        selects=selects(plain_selector(spec, "selector") if plain else label_selector(selector)),
+        needs=distinct(found for each in pickers for found in local(root, each, "Service")),
+    )
 
 
 def _of_a_pool(default_group: str) -> Callable[[Cursor], ObjectFacts]:
