@@ -283,6 +283,23 @@ def test_who_picks_services_travels_with_the_apps_behind_them(selector: str, spa
     assert ("NotInAGroup" in {p.code for p in done.problems}) is not bool(homes)
 
 
+@pytest.mark.parametrize(("name", "homes"), [("default", {"x/one", "x/two"}), ("other", set())])
+def test_the_account_by_which_pods_run_that_name_none_goes_with_them(name: str, homes: set[str]) -> None:
+    """Its pull secrets stayed behind with it, and no image could be pulled."""
+    story = Story.of(*BOTH, ANYWHERE, deployment("one"), deployment("two"), rayservice("y", "api"), capacity=ROOM)
+    story.source["workloads/x/account.yaml"] = (
+        f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}}}\nimagePullSecrets: [{{name: pull}}]\n"
+        "---\napiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: pull}\n"
+    )
+    done = story.run()
+    for kind in ("ServiceAccount", "ExternalSecret"):
+        has = {
+            g.id for g in done.snapshot.groups.values() if any(m.identity.kind == kind for m in (*g.members, *g.shared))
+        }
+        assert has == homes
+    assert ("NotInAGroup" in {p.code for p in done.problems}) is not bool(homes)
+
+
 POOL = "inference.networking.k8s.io"
 
 

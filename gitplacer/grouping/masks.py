@@ -39,6 +39,10 @@ class Joined:
         """How many groups a namespace has."""
         return self._firsts[namespace].bit_count()
 
+    def everybody(self, namespace: str) -> int:
+        """All groups of a namespace; none where it has none."""
+        return self._firsts.get(namespace, 0)
+
     def groups_of(self, namespace: str, selected: int) -> int:
         """The groups of some objects."""
         for distance, same in self._beside[namespace]:

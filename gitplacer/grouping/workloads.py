@@ -47,7 +47,7 @@ class Workloads:
         own: dict[int, list[int]] = defaultdict(list)
         torn: dict[str, dict[int, int]] = defaultdict(dict)
         shared: dict[str, dict[int, int]] = defaultdict(dict)
-        for index, users in sorted(self._guarded(self._used_by(home)).items()):
+        for index, users in sorted(self._guarded(self._used_by(home | self._default_accounts(home, joined))).items()):
             item, at = self._objects[index], home.get(index, 0)
             namespace = item.identity.namespace
             two = is_several(at) and not item.facts.watches
@@ -143,6 +143,14 @@ class Workloads:
         for index, key in keys.items():
             if index not in home and key in groups:
                 home[index] = groups[key]
+
+    def _default_accounts(self, home: Mapping[int, int], joined: Joined) -> dict[int, int]:
+        """Every namespace has a ServiceAccount `default`, by which pods run that name none. What it is stands in the source of some: how images are pulled."""
+        accounts = {
+            i: m.identity.namespace for i, m in enumerate(self._objects) if _is_default_account(m) and i not in home
+        }
+        everybody = {space: joined.everybody(space) for space in accounts.values()}
+        return {index: groups for index, space in accounts.items() if (groups := everybody[space])}
 
     def _used_by(self, home: Mapping[int, int]) -> dict[int, int]:
         """The groups of each object: where it belongs, and who needs it, directly or through what they need."""
@@ -250,6 +258,11 @@ class Workloads:
             broken,
             self._tenancy.owner(named_after.path),
         )
+
+
+def _is_default_account(item: SourceObject) -> bool:
+    named = item.identity
+    return (named.api_group, named.kind, named.name) == ("", "ServiceAccount", "default")
 
 
 def _annotation_problems(members: Sequence[SourceObject]) -> Iterator[Problem]:
