@@ -375,6 +375,23 @@ def test_a_misspelt_kind_of_ray_is_told_the_nearest() -> None:
     assert problem.hint.startswith('did you mean "RayCluster"?')
 
 
+@pytest.mark.parametrize(
+    ("kind", "begins", "recipe"),
+    [
+        ("networking.gke.io/v1, kind: GCPBackendRule", 'did you mean "GCPBackendPolicy"? If not, put its', True),
+        ("networking.gke.io/v1, kind: NodeTopology", "put its CustomResourceDefinition under the platform paths", True),
+        ("apps/v1, kind: Deploymnet", 'did you mean "Deployment"?', False),
+        ("a.dev/v1, kind: ThingList", "write its items one by one", False),
+    ],
+)
+def test_a_kind_that_is_like_a_known_one_may_be_another(kind: str, begins: str, recipe: bool) -> None:
+    """Of a group of others few kinds are known, and the hint to a misspelt one hid what to do about any other."""
+    story = small_fleet()
+    story.source["workloads/ns/a.yaml"] = f"{{apiVersion: {kind}, metadata: {{name: a}}}}\n"
+    [hint] = [p.hint for p in story.run().problems if p.code in ("NotAllowed", "InvalidObject")]
+    assert (hint.startswith(begins), "kinds: [" in hint) == (True, recipe)
+
+
 def test_an_annotation_may_have_a_key_in_any_case() -> None:
     story = small_fleet()
     path = "workloads/other/svc.yaml"

@@ -25,6 +25,7 @@ from gitplacer.problems import Problem, Severity
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import (
+    BUILT_IN_GROUPS,
     RBAC_GROUP,
     api_group,
     is_cluster_scoped,
@@ -262,7 +263,9 @@ def _not_allowed(document: Document, group: str, kind: str, scopes: Scopes, *, n
     if not why and not named and group != RAY_GROUP and not scopes.is_namespaced(group, kind):
         why = f"of {group or 'the core group'} may be cluster-scoped"
         otherwise = f'put its CustomResourceDefinition under the platform paths, or let its Tenant name it: kinds: ["*", {kind}]'
-        hint = likely(group, kind) or otherwise
+        found = likely(group, kind)
+        surely = group in BUILT_IN_GROUPS or found == AS_A_LIST  # of other groups the table has a few kinds only
+        hint = (found if surely else f"{found} If not, {otherwise}") if found else otherwise
     if not why:
         return []
     return [
