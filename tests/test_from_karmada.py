@@ -98,6 +98,26 @@ def test_a_field_that_is_not_known_is_told_with_what_may_be_meant() -> None:
     ]
 
 
+@pytest.mark.parametrize(("others", "folder"), [((), "web-platform"), (("web-platform",), "web-platform-2")])
+def test_an_app_and_what_lies_beside_it_may_have_one_name(others: tuple[str, ...], folder: str) -> None:
+    """A policy called as its Deployment is what samples of Karmada have. The folder of its Service was a group of that name too, and took it from the app."""
+    app = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, namespace: shop}\nspec: {replicas: 4, selector: {matchLabels: {app: x}}, "
+        "template: {metadata: {labels: {app: x}}, spec: {containers: [{name: c, image: i}]}}}\n---\n"
+    )
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: web, namespace: shop}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: Service}]\n"
+        "  placement: {clusterAffinity: {clusterNames: [alpha, charlie]}, replicaScheduling: {replicaSchedulingType: Divided}}\n---\n"
+    )
+    front = "apiVersion: v1\nkind: Service\nmetadata: {name: front, namespace: shop}\nspec: {ports: [{port: 80}], selector: {app: x}}\n"
+    found = of(CLUSTERS, policy + "".join(app % name for name in ("web", *others)) + front)
+    assert [path.split("/")[1] for path in found.files if path.startswith("platform/")] == [folder]
+    done = story(found).run()
+    assert done.problems == ()
+    assert set(done.snapshot.groups) == {f"shop/{name}" for name in ("web", folder, *others)}
+
+
 def test_what_a_policy_of_a_namespace_takes_has_a_namespace() -> None:
     """
     Of a kind without a definition nobody knows it, and nothing of it may lie among the workloads; but Karmada lets such a policy take nothing else. An

@@ -40,6 +40,8 @@ NAMESPACES = "namespaces"
 DEFAULT = "default"
 """The namespace of what says none, where nobody says another one."""
 _RAY = "ray.io"
+_LONGEST_FOLDER = 54
+"""As much of the name of a rule is in that of a folder that cannot be called as it: with what follows it is a DNS label."""
 
 
 class Thing(Struct, frozen=True):
@@ -310,6 +312,7 @@ class _Shelves:
             if rule is not None:
                 governed[rule].append(thing)
         sized = [thing for thing in things if thing.sized]
+        self._folders = _folders_of_platform(governed, sized, rules)
         self._with_apps = {thing.namespace for thing in sized if rules[id(thing)] is not None}
         self._placed = Apps(thing for thing in sized if rules[id(thing)] is not None)
         self._unplaced = Apps(thing for thing in sized if rules[id(thing)] is None)
@@ -327,10 +330,8 @@ class _Shelves:
             return f"{PLATFORM}/{NAMESPACES}"
         if rule is None:
             return f"workloads/{thing.namespace}" if self._is_of_use(thing) else UNPLACED
-        if thing.for_platform or rule in self._without_pods:
-            return f"{PLATFORM}/{rule.name}"
-        if rule in self._operators and thing.group != _RAY:
-            return f"{PLATFORM}/{rule.name}"
+        if thing.for_platform or rule in self._without_pods or (rule in self._operators and thing.group != _RAY):
+            return f"{PLATFORM}/{self._folders[rule.name]}"
         return f"workloads/{thing.namespace}{'/' if rule.folder else ''}{rule.folder}"
 
     def _is_of_use(self, thing: Thing) -> bool:
@@ -338,6 +339,31 @@ class _Shelves:
         if thing.for_platform or thing.sized or thing.namespace not in self._with_apps:
             return False
         return self._placed.have(thing) or not self._unplaced.have(thing)
+
+
+def _folders_of_platform(
+    governed: Mapping[Rule, Collection[Thing]], sized: Iterable[Thing], rules: Mapping[int, Rule | None]
+) -> dict[str, str]:
+    """
+    The folder of each rule: its name, if no app of a namespace of what it governs is called so. A folder is a group, and an app and what lies beside it
+    often have one name.
+    """
+    apps = {(thing.namespace, thing.name) for thing in sized}
+    apps |= {
+        (thing.namespace, rule.folder) for thing in sized if (rule := rules[id(thing)]) is not None and rule.folder
+    }
+    spaces: dict[str, set[str]] = defaultdict(set)
+    for rule, things in governed.items():
+        spaces[rule.name].update(thing.namespace for thing in things)
+    names, found = Names(), {}
+    clashing = {name for name, those in spaces.items() if any((space, name) in apps for space in those)}
+    for name in sorted(spaces, key=lambda name: (name in clashing, name)):
+        wanted = f"{name[:_LONGEST_FOLDER]}-platform" if name in clashing else name
+        made = names.unique(wanted)
+        while name in clashing and any((space, made) in apps for space in spaces[name]):
+            made = names.unique(wanted)
+        found[name] = made
+    return found
 
 
 def _written(
