@@ -279,6 +279,7 @@ def test_what_is_no_manifest_is_one_problem(files: dict[str, str], told: list[tu
         ("networking.gke.io/v1", "GCPBackendPolicy", True),
         ("networking.gke.io/v1", "GCPTrafficDistributionPolicy", True),
         ("autoscaling.gke.io/v1beta1", "AutoscalingMetric", True),
+        ("apps.nvidia.com/v1alpha1", "NIMCache", True),
         ("traefik.containo.us/v1alpha1", "IngressRoute", True),
         ("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", True),
         ("secrets.hashicorp.com/v1beta1", "VaultStaticSecret", True),

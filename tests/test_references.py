@@ -526,6 +526,19 @@ def host(name: str) -> dict[str, Any]:
             ["Service/a"],
             ["ConfigMap/ca"],
         ),
+        (
+            obj(
+                "apps.nvidia.com/v1alpha1",
+                "NIMCache",
+                {
+                    "source": {"ngc": {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "p", "authSecret": "a"}},
+                    "storage": {"pvc": {"create": False, "name": "models"}},
+                    "env": [{"name": "T", "valueFrom": {"secretKeyRef": {"name": "t", "key": "k"}}}],
+                },
+            ),
+            [],
+            ["PersistentVolumeClaim/models?", "Secret/a", "Secret/p", "Secret/t"],
+        ),
         (obj(POOLS, "InferenceObjective", {"poolRef": {"name": "p"}}), ["InferencePool/p"], []),
         (obj(POOLS, "InferenceModel", {"poolRef": {"name": "p"}}), ["InferencePool/p"], []),
         (obj("security.istio.io/v1", "AuthorizationPolicy", {"targetRefs": [HEAD_TO]}), ["Gateway/gw"], []),

@@ -58,6 +58,7 @@ _NAMESPACED = {
     "rbac.authorization.k8s.io": {"Role", "RoleBinding"},
     "resource.k8s.io": {"ResourceClaim", "ResourceClaimTemplate"},
     "storage.k8s.io": {"CSIStorageCapacity"},
+    "apps.nvidia.com": {"NIMCache"},
     "argoproj.io": {"AnalysisTemplate", "CronWorkflow", "Workflow", "WorkflowTemplate"},
     "autoscaling.gke.io": {"AutoscalingMetric"},
     "autoscaling.k8s.io": {"VerticalPodAutoscaler"},

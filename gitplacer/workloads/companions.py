@@ -16,7 +16,7 @@ from gitplacer.documents import Cursor
 from gitplacer.workloads import devices, provisioning, vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
-from gitplacer.workloads.podtemplate import named
+from gitplacer.workloads.podtemplate import env_needs, named
 from gitplacer.workloads.pointing import attachment, group_of, label_selector, local, plain_selector, selecting, selects
 from gitplacer.workloads.vaults import optional
 
@@ -188,6 +188,19 @@ def _secret_provider(root: Cursor) -> ObjectFacts:
     return ObjectFacts(provides=distinct(found for each in objects for found in named(each, "Secret", "secretName")))
 
 
+def _nim_cache(root: Cursor) -> ObjectFacts:
+    """NVIDIA's NIM Operator loads a model into a claim, from one of three sources, before the NIMServices that name it have pods."""
+    spec = root.mapping("spec")
+    sources = [spec.mapping("source").mapping(key) for key in ("ngc", "dataStore", "hf")]
+    secrets = [
+        found for each in sources for key in ("authSecret", "pullSecret") for found in named(each, "Secret", key)
+    ]
+    claim = optional(
+        named(spec.mapping("storage").mapping("pvc"), "PersistentVolumeClaim")
+    )  # or the operator makes one
+    return ObjectFacts(needs=distinct([*secrets, *claim, *env_needs(spec)]))
+
+
 # Monitors
 
 
@@ -255,6 +268,7 @@ def authentication_of(spec: Cursor) -> Iterator[Reference]:
 _ENVOY = "gateway.envoyproxy.io"
 READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     (provisioning.API_GROUP, provisioning.KIND): provisioning.read,
+    ("apps.nvidia.com", "NIMCache"): _nim_cache,
     ("autoscaling.gke.io", "AutoscalingMetric"): _autoscaling_metric,
     (_CERT_MANAGER, "Issuer"): _issuer,
     ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
