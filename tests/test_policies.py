@@ -235,6 +235,27 @@ def test_what_points_at_an_app_travels_with_it() -> None:
     ]  # fmt: skip
 
 
+def test_a_route_of_traefik_may_lead_to_an_app_over_others_of_its_sort() -> None:
+    """Neither the route nor what spreads its requests was placed; and how Traefik speaks with the app comes with its certificates."""
+    traefik = (
+        "apiVersion: traefik.io/v1alpha1\nkind: IngressRoute\nmetadata: {name: a}\n"
+        "spec: {routes: [{kind: Rule, match: Host(`a`), services: [{name: b, kind: TraefikService}]}]}\n---\n"
+        "apiVersion: traefik.io/v1alpha1\nkind: TraefikService\nmetadata: {name: b}\n"
+        "spec: {mirroring: {name: c, kind: TraefikService}}\n---\n"
+        "apiVersion: traefik.io/v1alpha1\nkind: TraefikService\nmetadata: {name: c}\n"
+        "spec: {weighted: {services: [{name: front, port: 80, serversTransport: t}]}}\n---\n"
+        "apiVersion: traefik.io/v1alpha1\nkind: ServersTransport\nmetadata: {name: t}\nspec: {rootCAs: [{configMap: ca}]}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca}\n"
+    )
+    story = Story.of(*BOTH, ANYWHERE, deployment("app"), service("front", "{app: app}"), capacity=ROOM)
+    story.source["workloads/x/a.yaml"] = traefik
+    done = story.run()
+    assert done.problems == ()
+    assert [m.identity.kind for m in done.snapshot.groups["x/app"].members] == [
+        "IngressRoute", "TraefikService", "TraefikService", "ServersTransport", "ConfigMap", "Deployment", "Service",
+    ]  # fmt: skip
+
+
 RAY_CLUSTER = {
     "workloads/x/rc.yaml": "apiVersion: ray.io/v1\nkind: RayCluster\n"
     "metadata: {name: rc, annotations: {ray.io/enable-serve-service: 'true'}}\n"

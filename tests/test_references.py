@@ -332,13 +332,14 @@ RBAC = "rbac.authorization.k8s.io/v1"
                             "services": [
                                 {"name": "a", "port": 80},
                                 {"name": "b", "kind": "TraefikService"},
+                                {"name": "api@internal", "kind": "TraefikService"},
                                 {"name": "c", "namespace": "other"},
                             ]
                         }
                     ]
                 },
             ),
-            ["Service/a"],
+            ["Service/a", "TraefikService/b"],
             [],
         ),
         (
@@ -621,6 +622,52 @@ def host(name: str) -> dict[str, Any]:
             ["Middleware/more?", "Middleware/strip?"],
         ),
         (obj(TRAEFIK, "Middleware", {"basicAuth": {"secret": "who"}}), [], ["Secret/who"]),
+        *(
+            (
+                obj(
+                    group,
+                    f"IngressRoute{protocol}",
+                    {"routes": [{"services": [{"name": "a", "serversTransport": "t"}]}]},
+                ),
+                ["Service/a"],
+                [f"ServersTransport{protocol}/t?"],
+            )
+            for group in (TRAEFIK, "traefik.containo.us/v1alpha1")
+            for protocol in ("", "TCP", "UDP")
+        ),
+        (obj(TRAEFIK, "IngressRouteTCP", {"routes": [{"middlewares": [{"name": "m"}]}]}), [], ["MiddlewareTCP/m?"]),
+        (
+            obj(
+                TRAEFIK,
+                "TraefikService",
+                {
+                    "weighted": {
+                        "services": [{"name": "a", "serversTransport": "t"}, {"name": "b", "kind": "TraefikService"}]
+                    }
+                },
+            ),
+            ["Service/a", "TraefikService/b"],
+            ["ServersTransport/t?"],
+        ),
+        (
+            obj(
+                TRAEFIK,
+                "TraefikService",
+                {"mirroring": {"name": "a", "mirrors": [{"name": "b"}, {"name": "far", "namespace": "other"}]}},
+            ),
+            ["Service/a", "Service/b"],
+            [],
+        ),
+        (
+            obj(
+                TRAEFIK,
+                "ServersTransport",
+                {"rootCAs": [{"secret": "s"}, {"configMap": "c"}], "certificatesSecrets": ["own"]},
+            ),
+            [],
+            ["ConfigMap/c", "Secret/own", "Secret/s"],
+        ),
+        (obj(TRAEFIK, "ServersTransportTCP", {"tls": {"rootCAsSecrets": ["s"]}}), [], ["Secret/s"]),
         (
             obj(
                 TRAEFIK,

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import islice
+from operator import or_
 
 from gitplacer.grouping.governed import key_of, policy_of
 from gitplacer.grouping.group import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, Group, primary
@@ -117,13 +119,15 @@ class Workloads:
             if selected and not item.facts.sized:
                 home[index] = joined.groups_of(item.identity.namespace, selected)
         self._attach_picking(home)
-        for _ in range(2):  # a route may point at a route, as HTTPRoutes do at Gateways; nothing points deeper
-            for index, item in enumerate(self._objects):
-                reached = 0
-                for target in self._links.targets(index, item.facts.points_at) if index not in home else ():
-                    reached |= home.get(target, 0)
-                if reached:
-                    home[index] = reached
+        found = ((index, item.facts.points_at) for index, item in enumerate(self._objects) if index not in home)
+        pointing = {index: self._links.targets(index, points_at) for index, points_at in found if points_at}
+        grown = True
+        while grown:  # a route may point at a route, as a policy does at an HTTPRoute, or one of Traefik's at another
+            grown = False
+            for index, targets in pointing.items():
+                known, reached = home.get(index, 0), reduce(or_, (home.get(target, 0) for target in targets), 0)
+                if reached & ~known:
+                    home[index], grown = known | reached, True
 
     def _attach_picking(self, home: dict[int, int]) -> None:
         """What picks Services belongs where these do."""

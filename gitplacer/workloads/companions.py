@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from msgspec import structs
 
 from gitplacer.documents import Cursor
-from gitplacer.workloads import devices, provisioning, vaults
+from gitplacer.workloads import devices, provisioning, traefik, vaults
 from gitplacer.workloads.addresses import own_service
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import env_needs, named
-from gitplacer.workloads.pointing import attachment, group_of, label_selector, local, plain_selector, selecting, selects
+from gitplacer.workloads.pointing import attachment, label_selector, local, plain_selector, selecting, selects
 from gitplacer.workloads.vaults import optional
 
 _CERT_MANAGER = "cert-manager.io"
@@ -107,17 +107,6 @@ def _http_proxy(root: Cursor) -> ObjectFacts:
         ),
         needs=() if "/" in certificate.text("secretName") else distinct(named(certificate, "Secret", "secretName")),
     )
-
-
-def _middleware(root: Cursor) -> ObjectFacts:
-    """Who may come in is a Secret; a chain is of others; a page for errors is some Service's."""
-    spec = root.mapping("spec")
-    group, chained = group_of(root.text("apiVersion")), spec.mapping("chain").items("middlewares")
-    guards = [found for key in ("basicAuth", "digestAuth") for found in named(spec.mapping(key), "Secret", "secret")]
-    calls = spec.mapping("forwardAuth").mapping("tls")
-    trusted = [found for key in ("caSecret", "certSecret") for found in named(calls, "Secret", key)]
-    others = optional(found for each in chained for found in local(root, each, "Middleware", group))
-    return ObjectFacts(needs=distinct([*guards, *trusted, *others]))
 
 
 def _inference_pool(root: Cursor) -> ObjectFacts:
@@ -300,8 +289,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("telemetry.istio.io", "Telemetry"): _rule_of_a_mesh,
     ("vpcresources.k8s.aws", "SecurityGroupPolicy"): selecting("podSelector", watches=True),
     devices.DOMAIN: devices.read_domain,
-    ("traefik.containo.us", "Middleware"): _middleware,
-    ("traefik.io", "Middleware"): _middleware,
+    **traefik.READERS,
     **vaults.READERS,
 }
 """(API group, kind) to its reader."""

@@ -13,11 +13,11 @@ from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import LabelPairs
-from gitplacer.workloads import annotated, companions, devices, limitranges, priorityclasses, quotas, vaults
+from gitplacer.workloads import annotated, companions, devices, limitranges, priorityclasses, quotas, traefik, vaults
 from gitplacer.workloads.claims import chosen_volume, claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Demand, ObjectFacts, Reference, Scale, at, distinct
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.pointing import attachment, group_of, local, plain_selector, selecting, selects, targeting
+from gitplacer.workloads.pointing import attachment, local, plain_selector, selecting, selects, targeting
 from gitplacer.workloads.scaling import whole
 
 GATEWAY = "gateway.networking.k8s.io"
@@ -110,28 +110,6 @@ def _openshift_route(root: Cursor) -> ObjectFacts:
             found for backend in backends for found in named(backend, backend.text("kind") or "Service")
         ),
         needs=distinct(named(spec.mapping("tls").mapping("externalCertificate"), "Secret")),
-    )
-
-
-def _traefik_route(root: Cursor) -> ObjectFacts:
-    """Its services may be of Traefik's own sort, which is none of Kubernetes', or in another namespace."""
-    spec, group = root.mapping("spec"), group_of(root.text("apiVersion"))
-    services = [service for route in spec.items("routes") for service in route.items("services")]
-    middlewares = [each for route in spec.items("routes") for each in route.items("middlewares")]
-    return ObjectFacts(
-        points_at=distinct(
-            found
-            for service in services
-            if service.text("kind") in ("", "Service")
-            for found in local(root, service, "Service")
-        ),
-        needs=distinct(
-            [
-                *named(spec.mapping("tls"), "Secret", "secretName"),
-                *vaults.optional(f for each in middlewares for f in local(root, each, "Middleware", group)),
-                *vaults.optional(local(root, spec.mapping("tls").mapping("options"), "TLSOption", group)),
-            ]
-        ),
     )
 
 
@@ -283,9 +261,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,
     ("route.openshift.io", "Route"): _openshift_route,
-    ("traefik.containo.us", "IngressRoute"): _traefik_route,
-    ("traefik.io", "IngressRoute"): _traefik_route,
-    ("traefik.io", "IngressRouteTCP"): _traefik_route,
     (priorityclasses.API_GROUP, priorityclasses.KIND): _priority_class,
+    **traefik.ROUTES,
 }
 """(API group, kind) to its reader. All versions of a group look alike in what is read here."""
