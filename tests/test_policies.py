@@ -256,6 +256,39 @@ def test_a_route_of_traefik_may_lead_to_an_app_over_others_of_its_sort() -> None
     ]  # fmt: skip
 
 
+def pod_of(name: str, metadata: str, spec: str = "") -> dict[str, str]:
+    text = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, {metadata}}}\n"
+        f"spec: {{containers: [{{name: c, image: i, resources: {{requests: {{cpu: 1}}}}}}]{spec}}}\n"
+    )
+    return {f"workloads/x/{name}.yaml": text}
+
+
+POD_GROUP = {"workloads/x/gang.yaml": "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\n"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "more", "groups"),
+    [
+        ("labels: {kueue.x-k8s.io/pod-group-name: g}", "", {}, {"x/p0"}),
+        ("labels: {scheduling.x-k8s.io/pod-group: g}", "", POD_GROUP, {"x/p0"}),
+        ("labels: {scheduling.x-k8s.io/pod-group: g}", "", {}, {"x/p0"}),  # somebody else makes it
+        ("annotations: {scheduling.k8s.io/group-name: g}", "", {}, {"x/p0"}),
+        ("labels: {}", ", schedulingGroup: {podGroupName: g}", {}, {"x/p0"}),
+        ("labels: {kueue.x-k8s.io/pod-group-name: g%d}", "", {}, {"x/p0", "x/p1", "x/p2"}),
+        ("labels: {pod-group-name: g}", "", {}, {"x/p0", "x/p1", "x/p2"}),
+    ],
+)
+def test_a_gang_of_several_objects_is_placed_whole(
+    metadata: str, spec: str, more: dict[str, str], groups: set[str]
+) -> None:
+    """Each was a group of its own: two came to one cluster and one to the other, and all waited there for those that were not."""
+    pods = [pod_of(f"p{i}", metadata % i if "%" in metadata else metadata, spec) for i in range(3)]
+    done = Story.of(*BOTH, ANYWHERE, *pods, more, capacity=ROOM).run()
+    assert set(done.snapshot.groups) == groups
+    assert not [p for p in done.problems if p.severity is Severity.ERROR]
+
+
 RAY_CLUSTER = {
     "workloads/x/rc.yaml": "apiVersion: ray.io/v1\nkind: RayCluster\n"
     "metadata: {name: rc, annotations: {ray.io/enable-serve-service: 'true'}}\n"

@@ -17,7 +17,7 @@ from gitplacer.grouping.masks import Behind
 from gitplacer.links import mask_of
 from gitplacer.model.labels import Requirement
 from gitplacer.source.apigroups import is_known_namespaced
-from gitplacer.workloads import companions
+from gitplacer.workloads import companions, podgroups
 from gitplacer.workloads.facts import Reference, at
 
 
@@ -161,6 +161,24 @@ def test_a_pod_takes_along_the_group_that_it_says_it_is_of(metadata: dict[str, A
     assert [(each.api_group, each.kind, each.name, each.optional) for each in found] == [
         (group, "PodGroup", "g", False) for group in needs
     ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "gang"),
+    [
+        ({"labels": {"kueue.x-k8s.io/pod-group-name": "g"}}, {}, ("kueue.x-k8s.io", "Workload", True)),
+        ({"annotations": {"gang.scheduling.koordinator.sh/name": "g"}}, {}, ("scheduling.sigs.k8s.io", "PodGroup", True)),
+        ({}, {"schedulingGroup": {"podGroupName": "g"}}, ("scheduling.k8s.io", "PodGroup", False)),
+        ({}, {"workloadRef": {"name": "g", "podGroup": "workers"}}, ("scheduling.k8s.io", "Workload", False)),
+    ],
+)  # fmt: skip
+def test_a_pod_is_of_a_gang_however_it_says_so(
+    metadata: dict[str, Any], spec: dict[str, Any], gang: tuple[str, str, bool]
+) -> None:
+    template = {"metadata": metadata, "spec": {"containers": [{"name": "c"}], **spec}}
+    [found] = facts(obj("apps/v1", "Deployment", {"template": template})).needs
+    assert ((found.api_group, found.kind, found.optional), found.name) == (gang, "g")
+    assert gang[:2] in podgroups.GANGS
 
 
 TEMPLATE = {"spec": {"containers": [{"name": "ray"}]}}

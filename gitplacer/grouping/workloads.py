@@ -15,11 +15,13 @@ from gitplacer.grouping.group import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, 
 from gitplacer.grouping.masks import Behind, Joined, is_several
 from gitplacer.grouping.names import name_problems
 from gitplacer.links import Links, bits_of
+from gitplacer.model.workload import Identity
 from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem, Severity
 from gitplacer.sharing import beyond, most
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
+from gitplacer.workloads import podgroups
 
 _TOLD = 10
 """Of so many objects a group is told that they belong with it and with another group, to which they go."""
@@ -41,6 +43,7 @@ class Workloads:
         keys = {index: key_of(item, self._governed) for index, item in enumerate(self._objects)}
         self._join_by_key(sized, keys)
         self._join_by_need(sized)
+        self._join_by_gang(sized)
         self._join_around_pools()
         joined = Joined(self._links, self._find)
         home = {index: joined.mask(index) for index in sized}
@@ -93,6 +96,17 @@ class Workloads:
                     behind[target] = self._joined_behind(target)
                 if (first := behind[target]) is not None:
                     self._join(index, first)
+
+    def _join_by_gang(self, sized: Sequence[int]) -> None:
+        """Pods of one gang wait for each other where they are, whether its PodGroup is in the source or made there."""
+        first: dict[Identity, int] = {}
+        for index in sized:
+            item = self._objects[index]
+            namespace = item.identity.namespace
+            for each in item.facts.needs:
+                if (each.api_group, each.kind) in podgroups.GANGS and each.namespace in ("", namespace):
+                    gang = Identity(each.api_group, each.kind, namespace, each.name)
+                    self._join(first.setdefault(gang, index), index)
 
     def _join_around_pools(self) -> None:
         """What selects pods and needs a Service, as an InferencePool does that says who picks among them, is of use where both are."""

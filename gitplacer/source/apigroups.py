@@ -57,6 +57,7 @@ _NAMESPACED = {
     "policy": {"PodDisruptionBudget"},
     "rbac.authorization.k8s.io": {"Role", "RoleBinding"},
     "resource.k8s.io": {"ResourceClaim", "ResourceClaimTemplate"},
+    "scheduling.k8s.io": {"PodGroup", "Workload"},
     "storage.k8s.io": {"CSIStorageCapacity"},
     "apps.nvidia.com": {"NIMCache"},
     "argoproj.io": {"AnalysisTemplate", "CronWorkflow", "Workflow", "WorkflowTemplate"},

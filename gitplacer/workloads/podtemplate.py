@@ -26,7 +26,7 @@ from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.images import is_image
 from gitplacer.workloads.networks import attached
-from gitplacer.workloads.podgroups import joined
+from gitplacer.workloads.podgroups import joined, scheduled
 from gitplacer.workloads.provisioning import consumed
 from gitplacer.workloads.requests import Amounts, Part, PodAsk, container_part, with_defaults, written
 from gitplacer.workloads.surroundings import RuntimeClass, Surroundings, of_extended_resources
@@ -369,6 +369,7 @@ def _needs(spec: Cursor, containers: list[Cursor]) -> Iterator[Reference]:
     for claim in spec.items("resourceClaims"):
         yield from named(claim, "ResourceClaim", "resourceClaimName", api_group="resource.k8s.io")
         yield from named(claim, "ResourceClaimTemplate", "resourceClaimTemplateName", api_group="resource.k8s.io")
+    yield from scheduled(spec)
 
 
 _WITH_SECRET = {
