@@ -80,8 +80,9 @@ def test_a_caller_of_another_namespace_is_told_once() -> None:
 
 def test_a_service_of_the_source_counts_as_one_that_kuberay_makes() -> None:
     own = "apiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {selector: {ray.io/node-type: head}, ports: [{port: 80}]}\n"
-    found = told(story(frontend(value="https://front/x"), {"workloads/ml/front.yaml": own}))
-    assert found == ["Deployment ml/chat on west calls Service front, which comes with ml/llm and is on east"]
+    for value in ("https://front/x", "ray start --address=front:80 --block"):
+        found = told(story(frontend(value=value), {"workloads/ml/front.yaml": own}))
+        assert found == ["Deployment ml/chat on west calls Service front, which comes with ml/llm and is on east"]
 
 
 def pod(**container: Any) -> dict[str, Any]:
@@ -99,6 +100,9 @@ def pod(**container: Any) -> dict[str, Any]:
         (pod(env=3, args="http://x", command=[1]), []),
         (pod(command=["ray", "job", "submit", "--address=http://a-head-svc:8265"], args=["x"]), ["a-head-svc"]),
         (pod(args=["curl http://a.b/; curl 'http://c:80/d-svc'"]), ["b/a", "c"]),
+        (pod(args=["-c", "ray start --num-cpus=$N --address=ray-head:6380 --block"]), ["ray-head"]),
+        (pod(env=[{"name": "A", "value": "redis:6379"}], args=["--nodes=a:80,b.other:80"]), ["a", "other/b", "redis"]),
+        (pod(args=["at 12:30:59", "busybox:1", "nvcr.io/nim/x:10", "a:b:80", "key:80abc", "k:80.5"]), []),
         (pod(args=["/opt/my-svc/run", "--name", "x.my-svc-y", "gs://bucket.of.things/a"]), []),
         (pod(args=["http://10.0.0.1:80", "http://$(HOST):80", "http://www.example.com"]), []),
         (pod(args=[f"http://h{i}" for i in range(999)]), None),

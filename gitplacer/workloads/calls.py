@@ -1,9 +1,9 @@
 """
 The Services that the pods of an object call, as far as their environment and their command lines say so.
 
-A frontend has `http://llm-serve-svc:8000` in a variable, a Job says `--address=http://llm-head-svc:8265`: where no such Service is, neither works. Read
-are literal values, words of `command` and `args`: hosts after `://`, names that end as those that KubeRay gives Services, and names that end in `.svc`. A call
-joins nothing, for one may have many callers and be called by nobody that minds; where it leads nowhere, that is told (see `placement.apart`).
+A frontend has `http://llm-serve-svc:8000` in a variable, a worker says `ray start --address=ray-head:6379`: where no such Service is, neither works. Read
+are literal values, words of `command` and `args`: hosts after `://`, names with a port, names that end as those that KubeRay gives Services, and names that end
+in `.svc`. What is no Service of the source is no call. A call joins nothing, for one may have many callers and be called by nobody that minds; where it leads nowhere, that is told (see `placement.apart`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from gitplacer.workloads.facts import Reference, at, distinct
 
 _MOST = 100
 """Calls of one object that are looked at."""
-_SIGNS = ("://", "-svc", ".svc")
+_SIGNS = (":", "-svc", ".svc")
 _HOST = re.compile(
     r"""://(?:[^@/\s"'<>]*@)?(?P<url>[a-z0-9][a-z0-9.-]*)"""
+    r"""|(?<![\w.:/@-])(?P<port>[a-z][a-z0-9.-]*)(?=:[0-9]{2,5}(?![\w.:-]))"""
     r"""|(?<![\w.:/@-])(?P<bare>[a-z0-9][a-z0-9-]*(?:-svc(?:\.[a-z0-9][a-z0-9.-]*)?|(?:\.[a-z0-9][a-z0-9-]*)+\.svc(?:\.[a-z0-9.-]*)?))(?![\w-])""",
     re.ASCII,
 )
@@ -39,7 +40,7 @@ def _hosts(value: Mapping[str, Any], spec: Path) -> Iterator[tuple[str, Path]]:
     for text, path in _texts(value, spec):
         if any(sign in text for sign in _SIGNS):
             for match in _HOST.finditer(text):
-                yield match["url"] or match["bare"], path
+                yield match["url"] or match["port"] or match["bare"], path
 
 
 def _texts(value: Mapping[str, Any], spec: Path) -> Iterator[tuple[str, Path]]:
