@@ -16,7 +16,7 @@ from types import MappingProxyType
 from msgspec import Struct, structs
 
 from gitplacer.commits import PROPOSED, relocation_message, rest_message, whole_message
-from gitplacer.explain import PlanView, called_from_afar, never_to_run, not_looked_at, refused_approvals
+from gitplacer.explain import PlanView, called_from_afar, never_to_run, not_looked_at, parted_claims, refused_approvals
 from gitplacer.inputs import Inputs as Inputs
 from gitplacer.inputs import SourceCommit as SourceCommit
 from gitplacer.layout.foreignroot import refuse_foreign_root
@@ -126,6 +126,7 @@ def hydrate(
                 *never_to_run(planned.stranded, snapshot),
                 *not_looked_at(planned.uncounted),
                 *called_from_afar(planned.apart),
+                *parted_claims(planned.parted),
                 *_uncounted(inputs, snapshot),
             }
         )

@@ -753,6 +753,29 @@ spec:
             },
         ),
     ),
+    "VolumesApart": (
+        Example(
+            (
+                (
+                    "workloads/hello/models.yaml",
+                    "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: models\n"
+                    "spec: {accessModes: [ReadWriteMany], storageClassName: '', resources: {requests: {storage: 9Gi}}}\n",
+                ),
+            ),
+            beside={
+                **{
+                    f"workloads/hello/{name}.yaml": POD.format(name, "", "").replace(
+                        "spec:\n", "spec:\n  volumes: [{name: m, persistentVolumeClaim: {claimName: models}}]\n"
+                    )
+                    for name in ("train", "serve")
+                },
+                "clusters/other.yaml": CLUSTER.format("other", "  provider: aws\n"),
+                "capacity/other.yaml": NODES.format("04:00", "count: 2").replace("my-cluster", "other"),
+                "policies/serving.yaml": "apiVersion: gitplacer.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: serving}\nspec:\n"
+                "  precedence: 1\n  select: {paths: [workloads/hello/serve.yaml]}\n  clusters: {names: [other]}\n  placement: {type: Capacity}\n",
+            },
+        ),
+    ),
     "QuotaNotCounted": (
         Example(
             (

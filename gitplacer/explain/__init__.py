@@ -30,6 +30,7 @@ from gitplacer.explain.governance import Governance, condition_text, governance,
 from gitplacer.explain.manyproblems import lines_of_problems, told
 from gitplacer.explain.neverrun import never_to_run, never_to_run_there, problems_of
 from gitplacer.explain.notlookedat import not_looked_at
+from gitplacer.explain.partedclaims import parted_claims
 from gitplacer.explain.plan import (
     changes_nothing,
     cluster_change,
@@ -83,6 +84,7 @@ __all__ = [
     "not_chosen",
     "not_looked_at",
     "nothing_found",
+    "parted_claims",
     "place",
     "problem_lines",
     "problems_of",

@@ -10,6 +10,7 @@ from gitplacer.documents import Document, Path
 from gitplacer.explain.farcalls import called_from_afar
 from gitplacer.explain.findings import limits_text, tally_text
 from gitplacer.explain.notlookedat import not_looked_at
+from gitplacer.explain.partedclaims import parted_claims
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.model.decision import Decision, Finding
@@ -64,7 +65,8 @@ def problems_of(decision: Decision, view: PlanView) -> tuple[Problem, ...]:
     told = never_to_run((one for one in view.plan.stranded if one.group == decision.group), view.snapshot)
     more = not_looked_at(one for one in view.plan.uncounted if one.group == decision.group)
     afar = called_from_afar(one for one in view.plan.apart if one.group == decision.group)
-    return (*(group.problems if group is not None else ()), *told, *more, *afar)
+    without = parted_claims(one for one in view.plan.parted if decision.group in (one.one[0], one.other[0]))
+    return (*(group.problems if group is not None else ()), *told, *more, *afar, *without)
 
 
 def _problem(document: Document, message: str, hint: str, path: Path) -> Problem:

@@ -23,6 +23,7 @@ from gitplacer.placement.division import brought_on, divides
 from gitplacer.placement.foresight import expect
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import NOBODY_RESTS, Pass
+from gitplacer.placement.parted import Parted, parted
 from gitplacer.placement.quota import beyond_quota
 from gitplacer.placement.rounds import Round
 from gitplacer.placement.stranded import Stranded, stranded
@@ -44,7 +45,8 @@ class Plan:
     One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
     looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where nobody has asked.
     `stranded` are pods that may come later to groups of which is planned, and could never run where these are; `uncounted` is what quotas bound of
-    which nobody knows how much these groups bring; `apart` are their objects that call Services which are elsewhere.
+    which nobody knows how much these groups bring; `apart` are their objects that call Services which are elsewhere, and `parted` claims
+    of which several of them have each a volume of its own.
     """
 
     decisions: tuple[Decision, ...]
@@ -53,6 +55,7 @@ class Plan:
     stranded: tuple[Stranded, ...] = field(default=(), compare=False)
     uncounted: tuple[Uncounted, ...] = field(default=(), compare=False)
     apart: tuple[Apart, ...] = field(default=(), compare=False)
+    parted: tuple[Parted, ...] = field(default=(), compare=False)
 
     def counts(self) -> dict[Action, int]:
         """How many groups each action concerns; the counts add up to the number of groups."""
@@ -113,7 +116,7 @@ def plan(
     told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
     unknown = tuple(uncounted(shared, told))
     vain, far = tuple(stranded(shared, told)), tuple(apart(shared, told))
-    return Plan(told, frozenset(shared.sought), this.outgrown(), vain, unknown, far)
+    return Plan(told, frozenset(shared.sought), this.outgrown(), vain, unknown, far, tuple(parted(shared, told)))
 
 
 def _told_after(shared: Pass, earlier: Decision | None, decision: Decision) -> Decision:

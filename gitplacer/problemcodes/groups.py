@@ -241,6 +241,16 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "VolumesApart": Code(
+        "Apps that share a claim are on different clusters",
+        "A PersistentVolumeClaim that several apps mount goes to each cluster where one of them is, and each cluster makes a volume of its own. A model that a "
+        "RayJob writes there is not found by the RayService on another cluster, which waits for it or fails. Naming the same claim joins nothing, for it may "
+        "be a cache. Nothing is said of a claim with a `volumeName` or a `selector`: whoever made that volume may have made all of one file system. A plan tells "
+        "this; it holds nothing.",
+        "Join the apps in one group: `groupBy` in their policy. Or let their policies choose one cluster, or use a volume that all clusters reach. If each may have its own, allow it.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "UnknownSealingKey": Code(
         "A SealedSecret does not say which key it was sealed for",
         "The clusters that its group may go to open secrets with different keys (`profile.sealingKey`), and a SealedSecret "
