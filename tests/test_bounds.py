@@ -227,6 +227,7 @@ def test_who_fills_their_paths_stops_nobody_else() -> None:
         ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a.-b\n", "InvalidObject", 4, "metadata.name must be a name"),
         ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: App\n", "InvalidObject", 4, "metadata.name must be a name"),
         ("apiVersion: v1\nkind: Service\nmetadata:\n  name: a.b\n", "InvalidObject", 4, "metadata.name must be a name"),
+        ("apiVersion: ray.io/v1\nkind: RayJob\nmetadata:\n  name: Train\n", "InvalidObject", 4, "must be a name"),
         (f"apiVersion: v1\nkind: Service\nmetadata:\n  name: {'a' * 64}\n", "InvalidObject", 4, "must be a name"),
         (f"apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: {'a' * 53}\n", "InvalidObject", 4, "must be a name"),
         ("apiVersion: v1\nkind: PodList\nitems: []\n", "InvalidObject", 2, "a PodList is not read as a list"),
@@ -391,6 +392,24 @@ def test_a_kind_that_is_like_a_known_one_may_be_another(kind: str, begins: str, 
     story.source["workloads/ns/a.yaml"] = f"{{apiVersion: {kind}, metadata: {{name: a}}}}\n"
     [hint] = [p.hint for p in story.run().problems if p.code in ("NotAllowed", "InvalidObject")]
     assert (hint.startswith(begins), "kinds: [" in hint) == (True, recipe)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("kind: RayClstr", "kind: RayService"), ("kind: ConfigMap", "kind: RayService"), ("name: Svc", "name: svc")],
+)
+def test_what_runs_is_not_removed_because_its_kind_or_name_is_misspelt(written: str, meant: str) -> None:
+    """`ray.io/v1` `RayClstr` was an object of its own that makes no pods, and the Ray app itself was gone from the source."""
+    story = small_fleet()
+    story.run()
+    path = "workloads/other/svc.yaml"
+    assert meant in story.source[path]
+    story.source[path] = story.source[path].replace(meant, written, 1)
+    done = story.run()
+    [decision] = done.view.plan.decisions
+    assert (decision.group, decision.action.value, decision.after) == ("other/svc", "Hold", ("a",))
+    assert decision.finding.code.value == "UnreadableSource" and decision.finding.subject == path
+    assert [p.location.file for p in done.problems if p.severity is Severity.ERROR] == [path]
 
 
 def test_an_annotation_may_have_a_key_in_any_case() -> None:

@@ -18,7 +18,7 @@ from gitplacer.review.clusters import ClusterChange
 from gitplacer.review.downtime import RULES, Situation, judged
 from gitplacer.review.room import levels
 from tests.planviews import crowded, decision, unchanged, view
-from tests.stories import ANYWHERE, START, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, START, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 PLACE, MOVE, REMOVE, UPDATE = Action.PLACE, Action.RELOCATE, Action.REMOVE, Action.UPDATE
 

@@ -134,11 +134,12 @@ def read_manifest(
     namespace, from_path = _namespace(spec, unit, document, group, kind, problems)
     if unit == WORKLOADS:
         problems.extend(_not_theirs(spec, document, kind, namespace, tenancy))
-    if problems:
-        return sorted({*problems, *item.problems})
     if group == RAY_GROUP and kind not in RAY_KINDS:
+        # It is none: as an object of a kind that makes no pods it would take the place of the app that it was meant to be.
         hint = likely(group, kind)
         problems.append(document.problem("UnknownKind", f'unknown kind "{kind}" of ray.io', hint, path=("kind",)))
+    if problems:
+        return sorted({*problems, *item.problems})
     if unit == WORKLOADS:
         problems += tenancy.forbidden(document, item.facts.needs)
     granted = (*irrelevant, *(rules.OF_STRANGERS if unit == PLATFORM else tenancy.granted(document.file)))
@@ -203,8 +204,8 @@ def _identity(version: object, kind: object, metadata: object) -> Identity | Non
 
 def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
     """
-    Whether Kubernetes takes that for the name of an object. Of what only the platform has, such as roles, more is taken; what KubeRay takes is told
-    by rules of its own.
+    Whether Kubernetes takes that for the name of an object. Of what only the platform has, such as roles, more is taken; that KubeRay takes less is
+    told by rules of its own.
     """
     if not isinstance(written, str) or len(written) > LONGEST_NAME:
         return False
@@ -212,7 +213,7 @@ def _is_named(unit: str, group: str, kind: str, written: object) -> bool:
         return is_dns_label(written)
     if (group, kind) == ("batch", "CronJob"):
         return len(written) <= _LONGEST_OF_CRON_JOB and is_subdomain(written)
-    if unit == WORKLOADS and group not in (RBAC_GROUP, RAY_GROUP):
+    if unit == WORKLOADS and group != RBAC_GROUP:
         return is_subdomain(written)
     return _NAME.fullmatch(written) is not None
 
