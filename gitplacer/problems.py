@@ -13,7 +13,7 @@ import enum
 from collections.abc import Iterable
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from gitplacer.redactor import without_credentials
 
@@ -35,6 +35,10 @@ class Location(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
+    def below(self, folder: str) -> Location:
+        """The same place, as it is called from where the input is the folder `folder`, such as the root of the repository; '' is the input itself."""
+        return replace(self, file=f"{folder}/{self.file}") if folder else self
+
 
 class Problem(Struct, frozen=True, order=True):
     """One thing that is wrong. `code` is a key of `problemcodes.CODES`."""
@@ -48,6 +52,10 @@ class Problem(Struct, frozen=True, order=True):
     def __post_init__(self) -> None:
         # Messages quote what stands in files, and end up in logs, comments and pages: none quotes what is plainly a secret.
         force_setattr(self, "message", without_credentials(self.message))
+
+    def below(self, folder: str) -> Problem:
+        """The same, with its place as it is called from where the input is the folder `folder`."""
+        return replace(self, location=self.location.below(folder))
 
 
 class Rejected(Exception):

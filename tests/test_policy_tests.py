@@ -21,7 +21,7 @@ from gitplacer.scenarios import scripts_in
 from gitplacer.scenarios.trials import mistaken, tried
 from gitplacer.source.files import NoMemo
 from gitplacer.tree import SYMLINK, Entry, Tree
-from tests.commands import git, run, write
+from tests.commands import git, make_repo, run, write
 from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
 
 ROOT = Path(__file__).parent.parent
@@ -497,6 +497,19 @@ def test_junit_is_read_by_those_who_read_junit() -> None:
     assert failure.type == "ScenarioDiffers" and "</testcase>" in failure.text and "\x1b" not in failure.text
     read.update_statistics()
     assert (read.tests, read.failures, read.errors) == (7, 1, 2)  # as somebody else counts them
+
+
+def test_junit_names_files_from_the_root_of_the_repository(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Who reads it, such as GitLab, makes a link of a file and knows nothing of the folder of a fleet."""
+    broken = {"tests/b.yaml": scenario("- expects: {}\n", name="b")}
+    fails = {"tests/a.yaml": scenario("- title: One\n  expect: {decisions: {dev/train: {to: [b]}}}\n", name="a")}
+    files = {f"teams/a/{path}": text.encode() for path, text in {**SOURCE, **fails, **broken}.items()}
+    repo = make_repo(tmp_path / "mono", files)
+    told = {form: run(capfd, "test", repo, "--path", "teams/a", "--format", form).out for form in ("junit", "json")}
+    cases = [case for suite in JUnitXml.fromstring(told["junit"].encode()) for case in suite]
+    assert {case._elem.get("file") for case in cases} == {"teams/a/tests/a.yaml", "teams/a/tests/b.yaml"}
+    assert all(case.result[0].text.startswith(case._elem.get("file")) for case in cases)
+    assert [scenario["file"] for scenario in json.loads(told["json"])["scenarios"]] == ["tests/a.yaml"]
 
 
 def test_a_link_in_the_source_is_what_it_is_in_a_pass() -> None:

@@ -74,6 +74,8 @@ def command(output: str, words: str, first: bool, jobs: int, strict: bool, **whe
             if first and trial.verdict != "passed":
                 break
     report = Report(tuple(trials), tuple(unreadable), tuple(idle))
+    if output == "junit":
+        report = report.below(chosen.folder)  # who reads it looks for files from the root of the repository
     click.echo(conclusion(report, options) if output == "text" else TEST_FORMATS[output](report, options), nl=False)
     more = set(known) - set(unreadable)
     if more:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
 from gitplacer.cli.options import choice, fleet
 from gitplacer.cli.teaching import Taught
@@ -52,10 +51,8 @@ def command(output: str, **where: Any) -> int:
     with progress() as say:
         say("reading the source")
         problems = _problems(chosen)
-    if output in _FROM_THE_ROOT and chosen.folder:
-        problems = [
-            replace(p, location=replace(p.location, file=f"{chosen.folder}/{p.location.file}")) for p in problems
-        ]
+    if output in _FROM_THE_ROOT:
+        problems = [problem.below(chosen.folder) for problem in problems]
     click.echo(PROBLEM_FORMATS[output](problems, Options(style=style())), nl=False)
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     note(_count(errors, len(problems) - errors))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gitplacer.problems import Location, Problem
 
@@ -22,6 +23,9 @@ class Failure(Struct, frozen=True):
 
     problem: Problem
     details: tuple[str, ...] = ()
+
+    def below(self, folder: str) -> Failure:
+        return replace(self, problem=self.problem.below(folder))
 
 
 class TriedStep(Struct, frozen=True):
@@ -51,6 +55,11 @@ class Trial(Struct, frozen=True):
     def passes(self) -> int:
         return sum(step.passes for step in self.steps)
 
+    def below(self, folder: str) -> Trial:
+        steps = tuple(replace(step, failures=tuple(f.below(folder) for f in step.failures)) for step in self.steps)
+        broken = tuple(problem.below(folder) for problem in self.broken)
+        return replace(self, location=self.location.below(folder), steps=steps, broken=broken)
+
 
 class Report(Struct, frozen=True):
     """All of them, files that hold scenarios and cannot be read, and what is idle among the policies."""
@@ -62,6 +71,14 @@ class Report(Struct, frozen=True):
     def count(self, verdict: Verdict) -> int:
         more = len(self.unreadable) if verdict is Verdict.ERROR else 0
         return more + sum(trial.verdict is verdict for trial in self.trials)
+
+    def below(self, folder: str) -> Report:
+        """The same, with places as they are called from where the source is the folder `folder`."""
+        return Report(
+            tuple(trial.below(folder) for trial in self.trials),
+            tuple(problem.below(folder) for problem in self.unreadable),
+            tuple(problem.below(folder) for problem in self.idle),
+        )
 
     @property
     def is_good(self) -> bool:
