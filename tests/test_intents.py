@@ -134,6 +134,28 @@ def test_what_cannot_be_approved_is_refused_with_the_reason(
     assert (head(fleet), status(fleet), done.out) == (before, "", "")
 
 
+def test_a_group_that_never_moved_cannot_return_though_it_is_about_to_leave(fleet: Fleet, shell: Shell) -> None:
+    fleet.commit(cluster("a", state="Draining"))
+    before = head(fleet)
+    done = shell("return", "prod/api")
+    assert (done.code, head(fleet)) == (1, before)
+    assert "prod/api has nowhere to return to: its record knows of no relocation" in done.err
+
+
+def test_a_return_is_refused_where_the_group_goes_elsewhere(fleet: Fleet, shell: Shell) -> None:
+    shell("move", "prod/api", "--to", "b")
+    fleet.reconcile(11)
+    third = {f"capacity/{path}": text for path, text in snapshot("c", "n1 64 256Gi").items()}
+    fleet.commit(cluster("a", state="Cordoned") | cluster("b", state="Draining") | cluster("c") | third)
+    done = shell("return", "prod/api", now="2026-01-02T03:12:00Z")
+    assert done.code == 1
+    assert "error: prod/api cannot go to a: is cordoned" in done.err
+    fleet.commit({}, remove=("clusters/a.yaml",))
+    done = shell("return", "prod/api", now="2026-01-02T03:12:00Z")
+    assert done.code == 1
+    assert "error: prod/api has no one cluster to return to: a is no cluster of this fleet any more" in done.err
+
+
 def test_a_move_to_where_it_does_not_fit_is_refused_by_that_clusters_reason(fleet: Fleet, shell: Shell) -> None:
     small = {f"capacity/{path}": text for path, text in snapshot("b", "n1 1 2Gi").items()}
     fleet.commit(small)

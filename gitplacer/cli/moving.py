@@ -31,7 +31,7 @@ def approve(
     def change(before: Hydration) -> Changes:
         from gitplacer.tree import Changes
 
-        _refuse_early(before, group, to)
+        _refuse_early(before, group, to or _whence(before, group))
         path, text = approval_file(
             group, action, to=to, now=now, expires=now + lasting, reason=reason, taken=before.snapshot.source.tree
         )
@@ -41,8 +41,8 @@ def approve(
     assert done.after is not None
     [path] = done.changes.written
     _refuse_bad_file(done.after, path)
-    before, after = (_decision(view, group) for view in (done.before.view, done.after.view))
-    _refuse_standing(done.after.view, before, after, to)
+    after = _decision(done.after.view, group)
+    _refuse_standing(done.after.view, after, to or _whence(done.before, group))
     body = printable(f"{group} {sentence(after, done.after.view)}", 2000)
     verb = f"move of {group} to {to}" if to else f"return of {group}"
     intent.write(done, f"Approve the {verb}", "\n\n".join(part for part in (reason, body) if part), told=[body])
@@ -73,15 +73,35 @@ def _decision(view: PlanView, group: str) -> Decision:
         raise UsageError(str(error), error.hint) from None
 
 
-def _refuse_early(before: Hydration, group: str, to: str | None) -> None:
+def _whence(before: Hydration, group: str) -> str:
+    """The cluster that a group came from, which is where an Approval of its return sends it; '' for one that is nowhere."""
+    from gitplacer.plaintext import few
+    from gitplacer.settings import UsageError
+
+    if not _decision(before.view, group).before:
+        return ""
+    record, clusters = before.snapshot.records.get(group), before.snapshot.source.own.clusters
+    if record is None or not record.moves:
+        raise UsageError(
+            f"{group} has nowhere to return to: its record knows of no relocation", "use gitplacer move --to"
+        )
+    left = record.moves[-1].source
+    there = [name for name in left if name in clusters]
+    if len(there) != 1:
+        why = f"it left {few(left)}" if there else f"{few(left)} is no cluster of this fleet any more"
+        raise UsageError(f"{group} has no one cluster to return to: {why}", "use gitplacer move --to")
+    return there[0]
+
+
+def _refuse_early(before: Hydration, group: str, to: str) -> None:
     """What no Approval could change."""
     from gitplacer.settings import UsageError
 
     decision = _decision(before.view, group)
-    if to is not None and to in decision.before:
-        raise UsageError(f"{group} is on {to} already", "nothing to do")
     if not decision.before:
         raise UsageError(f"{group} is not placed anywhere", f"gitplacer explain {group} says what it waits for")
+    if to in decision.before:
+        raise UsageError(f"{group} is on {to} already", "nothing to do")
 
 
 def _refuse_bad_file(after: Hydration, path: str) -> None:
@@ -98,14 +118,14 @@ def _refuse_bad_file(after: Hydration, path: str) -> None:
     raise UsageError(f"the Approval would be refused: {found.message}", found.hint)
 
 
-def _refuse_standing(view: PlanView, before: Decision, after: Decision, to: str | None) -> None:
-    """Raise unless the Approval makes the group go where it is to go."""
+def _refuse_standing(view: PlanView, after: Decision, to: str) -> None:
+    """Raise unless with the Approval the group goes where it is to go."""
     from gitplacer.explain import sentence, verdict_text
     from gitplacer.model.decision import Verdict
     from gitplacer.settings import UsageError
 
     goes = set(after.after) - set(after.before)
-    if (to is None and goes) or to in goes:
+    if to in goes:
         return
     candidate = next((c for c in after.candidates if c.cluster == to), None)
     if candidate is not None and candidate.verdict is Verdict.REJECTED:
@@ -113,8 +133,5 @@ def _refuse_standing(view: PlanView, before: Decision, after: Decision, to: str 
             f"{after.group} cannot go to {to}: {verdict_text(candidate, after, view)}",
             f"gitplacer explain {after.group} shows every cluster",
         )
-    if to is None and not goes and after.before == before.before and after.finding == before.finding:
-        raise UsageError(
-            f"{after.group} has nowhere to return to: its record knows of no relocation", "use gitplacer move --to"
-        )
-    raise UsageError(f"{after.group} would not move: {sentence(after, view)}", f"gitplacer explain {after.group}")
+    what = f"would not go to {to}, but {sentence(after, view)}" if goes else f"would not move: {sentence(after, view)}"
+    raise UsageError(f"{after.group} {what}", f"gitplacer explain {after.group}")
