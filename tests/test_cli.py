@@ -207,6 +207,16 @@ def test_whatever_happens_is_one_message(
     assert "Traceback" not in ran.err
 
 
+def test_what_stops_a_run_is_told_last(capfd: Capture, tmp_path: Path) -> None:
+    """A directory that is no fleet may be full of links, each of which is a warning."""
+    for name in ("a", "z"):
+        (tmp_path / f"{name}.yaml").symlink_to("/nowhere")
+    ran = run(capfd, "plan", tmp_path)
+    problems = [line for line in ran.err.splitlines() if not line.startswith("  hint")]
+    assert [line.partition(":")[0] for line in problems[-3:]] == ["a.yaml", "z.yaml", "fleet.yaml"]
+    assert problems[-1].endswith("there is no Fleet in this source")
+
+
 def test_a_reader_that_leaves_early_is_no_error_worth_a_word() -> None:
     code = "import sys; from gitplacer.cli import main; sys.exit(main(['schema']))"
     with subprocess.Popen(

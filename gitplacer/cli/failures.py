@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from gitplacer.plaintext import printable
-from gitplacer.problems import Rejected
+from gitplacer.problems import Rejected, Severity
 
 DEBUG_VARIABLE = "GITPLACER_DEBUG"
 _LONGEST = 2000
@@ -43,7 +43,9 @@ def lines(error: BaseException) -> list[str]:
         case Rejected():
             from gitplacer.explain import told
 
-            return [line for _, lines in told(error.problems) for line in lines]
+            # What stops the run stands last, where a terminal ends: there may be a hundred warnings before it.
+            ordered = sorted(error.problems, key=lambda problem: problem.severity is Severity.ERROR)
+            return [line for _, lines in told(ordered) for line in lines]
         case GitError():
             return _message(str(error), error.hint, error.kind)
         case UsageError() | ClusterError():
