@@ -188,7 +188,7 @@ def test_no_mention_reference_or_link_survives(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "drawn"), [
     ("a/x.yaml:100:9", True), ("a/x.yaml:1234:9", True), ("a/x.yaml:41:9", False), ("x:skull:y", True), (":+1:", True),
-    (":1st_place_medal:", True), ("clusters: a, b", False),
+    (":1st_place_medal:", True), ("clusters: a, b", False), ("at 2026-01-02T03:04:05Z: late", False),
 ])  # fmt: skip
 def test_what_stands_between_colons_is_not_drawn_as_a_picture(text: str, drawn: bool) -> None:
     shown = html.unescape(escaped(text))

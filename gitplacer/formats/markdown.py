@@ -73,7 +73,7 @@ _ZERO_WIDTH = "\u200b"
 # A mention, issue, merge request, label or milestone of some host, after which the host would look for a name; or a name between
 # colons that it would draw as a picture, of which line 100 of a file is one.
 _REFERENCE = re.compile(
-    r"[@#!%]|:(?=//)|(?i:www)(?=\.)|(?i:gh)(?=-)|:(?=100:|1234:)|:(?=(?:[\w+-]|&#95;){1,60}:)(?!\d{1,60}:)"
+    r"[@#!%]|:(?=//)|(?i:www)(?=\.)|(?i:gh)(?=-)|:(?=100:|1234:)|:(?=(?:[\w+-]|&#95;){1,60}:)(?!\d{1,60}Z?:)"
 )
 _BACKTICKS = re.compile(r"`+")
 
