@@ -20,7 +20,7 @@ from gitplacer.commits import rest_message
 from gitplacer.explain import PlanView, sentence, summary
 from gitplacer.formats import FORMATS, PROBLEM_FORMATS
 from gitplacer.formats.group import explain_group
-from gitplacer.formats.markdown import MARKER, escaped
+from gitplacer.formats.markdown import escaped, marker
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import json_lines, plan_document
 from gitplacer.formats.planschema import plan_schema
@@ -166,7 +166,7 @@ def html_tags(markdown: str) -> list[str]:
 def test_markdown_is_deaf_to_what_manifests_say(text: str) -> None:
     comment = hostile(text, "markdown")
     assert html_tags(comment) == html_tags(hostile("harmless", "markdown"))
-    assert comment.count("<!--") == 1 and comment.startswith(MARKER)
+    assert comment.count("<!--") == 1 and comment.startswith(marker())
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=80) | st.sampled_from(HOSTILE).map(lambda text: text * 3))

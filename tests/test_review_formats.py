@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from gitplacer.comparison import Baseline
 from gitplacer.documents import parse
 from gitplacer.formats import FORMATS
-from gitplacer.formats.markdown import LIMIT, MARKER, MOST_PAGES, fenced, marker, plan_pages
+from gitplacer.formats.markdown import LIMIT, MOST_PAGES, fenced, marker, plan_pages
 from gitplacer.formats.mermaid import MOST, label, picture
 from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import json_lines, plan_document
@@ -111,7 +111,7 @@ def test_no_change_is_one_line_in_every_format() -> None:
     against = Review(unchanged(), Base(name="main", commit="b" * 40, plan=Baseline.of(unchanged())))
     for review in (Review(unchanged()), against):
         assert FORMATS["text"](review.view, PLAIN, review) == "No change: 1 kept\n"
-        assert FORMATS["markdown"](review.view, PLAIN, review) == f"{MARKER}\n### gitplacer: no change: 1 kept\n"
+        assert FORMATS["markdown"](review.view, PLAIN, review) == f"{marker()}\n### gitplacer: no change: 1 kept\n"
         assert plan_document(review.view, review)["review"]["verdict"] == "No change: 1 kept"
 
 
@@ -284,7 +284,7 @@ def test_a_picture_has_no_more_than_it_can_hold() -> None:
 
 def test_markers_tell_fleets_and_pages_apart() -> None:
     made = {marker(name, page) for name in ("", "a", "b") for page in (1, 2, 3)}
-    assert len(made) == 9 and marker() == MARKER
+    assert len(made) == 9 and marker() == "<!-- gitplacer:plan -->"
     assert not any(one != other and one in other for one in made for other in made)
 
 

@@ -58,8 +58,6 @@ from gitplacer.plaintext import LONGEST_PATH, counted, printable
 from gitplacer.problems import Location, Problem
 from gitplacer.review import Check, FileDiff, Review, Row
 
-MARKER = "<!-- gitplacer:plan -->"
-"""By which our comment is found again, to be edited instead of followed by another."""
 LIMIT = 65_000
 """Bytes of a page. GitHub takes 65,536 characters, and others more."""
 MOST_PAGES = 10
@@ -81,7 +79,9 @@ _SIGNS: Mapping[Check, str] = {Check.PASS: "✅", Check.LOOK: "👀", Check.FAIL
 
 
 def marker(comment_id: str = "", page: int = 1) -> str:
-    """The hidden first line of a page, by which it is found again: of which fleet it is, and which page."""
+    """
+    The hidden first line of a page, by which it is found again, to be edited instead of followed by another: of which fleet it is, and which page.
+    """
     return f"<!-- gitplacer:plan{f':{comment_id}' if comment_id else ''}{f' page={page}' if page > 1 else ''} -->"
 
 
