@@ -5,6 +5,7 @@ A supposition changes inputs as a commit would, and everything after that is `hy
 what a pass would do on the day. Nothing here publishes anything.
 """
 
+from gitplacer.whatif.editing import Unsupposable
 from gitplacer.whatif.suppositions import (
     TABLE,
     AddCluster,
@@ -17,7 +18,6 @@ from gitplacer.whatif.suppositions import (
     SetPrice,
     Supposition,
     Together,
-    Unsupposable,
 )
 
 __all__ = [

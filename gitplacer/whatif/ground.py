@@ -29,11 +29,11 @@ from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.updating import no_edits
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
-from gitplacer.snapshot import Snapshot, read_snapshot
+from gitplacer.snapshot import Snapshot
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.tree import Tree
-from gitplacer.whatif.suppositions import Supposition
+from gitplacer.whatif.suppositions import Supposition, read_again
 
 OUT_OF_SERVICE = ("Lost", "Draining")
 """States of clusters that their groups leave."""
@@ -93,14 +93,6 @@ class Ground(Struct, frozen=True, dict=True):
         """How many groups wait without a supposition and in its plan, and are not told of; those that were left out of it wait on."""
         wait = {decision.group for decision in view.plan.decisions if decision.action is Action.WAIT}
         return len((self._waiting & wait.union(left_out)) - {fate.group for fate in told})
-
-
-def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
-    """What is read of inputs."""
-    return read_snapshot(
-        source=inputs.source, capacity=inputs.capacity, deployment=inputs.deployment,
-        foreign_paths=frozenset(inputs.foreign), reverted=inputs.reverted, merged=inputs.merged, now=inputs.now, memo=memo,
-    )  # fmt: skip
 
 
 def suppose(

@@ -18,6 +18,7 @@ from gitplacer.problems import Location, Problem, Rejected
 from gitplacer.source.files import NoMemo, read_documents
 from gitplacer.source.manifests import unit_of
 from gitplacer.tree import Tree
+from gitplacer.whatif.editing import Unsupposable
 from gitplacer.whatif.suppositions import (
     AddFiles,
     CordonCluster,
@@ -28,7 +29,6 @@ from gitplacer.whatif.suppositions import (
     SetPrice,
     Supposition,
     Together,
-    Unsupposable,
 )
 
 _FOLDERS = {"Cluster": "clusters", "Fleet": ""}

@@ -31,21 +31,6 @@ from gitplacer.treeids import tree_id
 from gitplacer.whatif.editing import Unsupposable, Value, edited, with_cluster_edited
 from gitplacer.workloads.facts import Scale
 
-__all__ = [
-    "TABLE",
-    "AddCluster",
-    "AddFiles",
-    "CordonCluster",
-    "DrainCluster",
-    "LoseCluster",
-    "RaiseReplicas",
-    "RemoveFiles",
-    "SetPrice",
-    "Supposition",
-    "Together",
-    "Unsupposable",
-]
-
 
 class Supposition(Protocol):
     """One thing that is otherwise."""
@@ -301,12 +286,13 @@ class Together(Struct, frozen=True):
         memo = memo or NoMemo()
         for number, part in enumerate(self.parts):
             if number and isinstance(self.parts[number - 1], MOVES_FILES):
-                base = _read_again(inputs, memo)  # what later parts name may have come, or gone
+                base = read_again(inputs, memo)  # what later parts name may have come, or gone
             inputs = part.applied(inputs, base)
         return inputs
 
 
-def _read_again(inputs: Inputs, memo: Memo) -> Snapshot:
+def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
+    """What is read of inputs."""
     return read_snapshot(
         source=inputs.source, capacity=inputs.capacity, deployment=inputs.deployment,
         foreign_paths=frozenset(inputs.foreign), reverted=inputs.reverted, merged=inputs.merged, now=inputs.now, memo=memo,
