@@ -413,10 +413,10 @@ def _default(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if "default" not in field:
         return "absent"
     value = field["default"]
-    if value in ("", [], {}):
-        return "empty"
     if "$ref" in field:
         return "its defaults"
+    if value in ("", [], {}):
+        return "empty"
     if isinstance(value, list):
         return ", ".join(f"`{item}`" for item in value)
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"

@@ -1501,6 +1501,23 @@ def test_an_editor_has_a_title_and_a_description_for_every_field(kind: str) -> N
             assert "null" not in json.dumps(told.get("type", "")) + json.dumps(told.get("anyOf", "")), f"{name}.{field}"
 
 
+@pytest.mark.parametrize("kind", TABLE)
+def test_a_default_is_what_a_file_may_say(kind: str) -> None:
+    """Editors propose it: `per: 3600`, as a program counts, would be refused, and so would a null in what an object is by default."""
+    schema = kind_schema(kind)
+    definitions = schema.get("$defs", {})
+    found = [
+        (field, told)
+        for part in (schema, *definitions.values())
+        for field, told in part["properties"].items()
+        if "default" in told
+    ]
+    assert found
+    for field, told in found:
+        wrong = [error.message for error in Editor({**told, "$defs": definitions}).iter_errors(told["default"])]
+        assert wrong == [], f"{field}: {told['default']}"
+
+
 class _Compared(str):
     """A name that counts how often it is compared."""
 

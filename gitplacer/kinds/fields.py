@@ -141,8 +141,9 @@ def period_seconds(value: object) -> int:
 
 
 def duration_text(seconds: int) -> str:
-    """Seconds as a duration is written, in one unit: `1h`, `90m`, `30s`."""
-    scale, unit = next(((scale, unit) for scale, unit in ((3600, "h"), (60, "m")) if seconds % scale == 0), (1, "s"))
+    """Seconds as a duration is written, in one unit: `1h`, `90m`, `30s`, `0s`."""
+    units = ((3600, "h"), (60, "m")) if seconds else ()
+    scale, unit = next(((scale, unit) for scale, unit in units if seconds % scale == 0), (1, "s"))
     return f"{seconds // scale}{unit}"
 
 

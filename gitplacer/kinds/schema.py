@@ -19,7 +19,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from gitplacer.kinds import OWN_API_GROUP, TABLE
-from gitplacer.kinds.fields import Model
+from gitplacer.kinds.fields import Model, duration_text
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -85,7 +85,22 @@ def _described(schema: dict[str, Any], model: type[Model]) -> dict[str, Any]:
             described = part["properties"][info.alias or field]
             described["title"] = info.alias or field
             described["description"] = texts.get(field) or definitions[_target(described)]["description"]
+            if "default" in described:
+                described["default"] = _as_written(info.get_default(call_default_factory=True), described)
     return schema
+
+
+def _as_written(default: Any, described: dict[str, Any]) -> Any:
+    """
+    A default as a file would say it, because editors propose it: `{}` for an object whose fields have theirs, `1h` for a duration. None for
+    what is said by leaving the field out: nothing at all, where the field may not be empty.
+    """
+    if isinstance(default, Model):
+        return default.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if isinstance(default, int) and described.get("type") == "string":
+        return duration_text(default)
+    must_hold_some = any(described.get(least) for least in ("minItems", "minLength", "minProperties"))
+    return None if must_hold_some and not default else described["default"]
 
 
 def _target(schema: dict[str, Any]) -> str:
