@@ -64,6 +64,16 @@ def test_a_fleet_among_the_workloads_of_another_never_counts(
     assert counts(files) == expected
 
 
+@pytest.mark.parametrize("other", ["ours", "more"])
+def test_of_two_fleets_one_is_to_go_and_not_to_be_renamed(other: str) -> None:
+    """As in a directory that holds two clones, of which both fleets may have the name that `init` gave them."""
+    tree = Tree.of({"a/fleet.yaml": fleet("ours").encode(), "b/fleet.yaml": fleet(other).encode()})
+    with pytest.raises(Rejected) as rejected:
+        read_source(tree, NoMemo())
+    [problem] = [problem for problem in rejected.value.errors if problem.code in ("DuplicateName", "NotOneFleet")]
+    assert problem.hint == "keep one here; where each is a fleet of its own, give the directory of one of them"
+
+
 @pytest.mark.parametrize("broken", [f"{OURS}]", f"# {'x' * 5_000_000}\n{OURS}"], ids=["torn", "too large"])
 def test_a_fleet_at_the_top_that_cannot_be_read_gives_its_place_to_nobody(broken: str) -> None:
     name, codes = counts({"fleet.yaml": broken, "workloads/fleet.yaml": CLAIMS_ALL})

@@ -45,6 +45,7 @@ _ELSEWHERE = {
     "Removals": "the deployment repo",
 }
 """Where our kinds belong that stand in no source."""
+_ONE_FLEET = "keep one here; where each is a fleet of its own, give the directory of one of them"
 _KIND_LINE = re.compile(r"""^[\s{-]*["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
 
 
@@ -122,7 +123,8 @@ class _Found:
                 self.misplaced.append(document)
         elif key in self._objects:
             message = f"{kind} {key.split('/')[1]} is at {self._objects[key][1].locate()} too"
-            self.problems.append(document.problem("DuplicateName", message, "rename one of them"))
+            hint = _ONE_FLEET if kind == "Fleet" else "rename one of them"
+            self.problems.append(document.problem("DuplicateName", message, hint))
             self.stops = self.stops or kind in _STOPS
             if kind in _POLICIES:
                 self.broken.append(_broken(kind, document))
@@ -275,7 +277,7 @@ def _not_one_fleet(places: Mapping[str, Location], named: str | None) -> Problem
             places[min(k for k in places if k.startswith("Fleet/"))],
             "NotOneFleet",
             f"a source has exactly one Fleet; found {', '.join(found)}",
-            "remove all but one",
+            _ONE_FLEET,
         )
     if named is not None:
         message = f"there is no Fleet in this source: {named} is there, and holds none that can be read"
