@@ -71,7 +71,8 @@ def not_an_identity(draw: st.DrawFn) -> Spelling:
     value = draw(OBJECTS)
     part = draw(st.sampled_from(["apiVersion", "kind", "name", "namespace", "metadata"]))
     if part in ("name", "namespace"):
-        wrong = draw(NO_NAME.filter(lambda said: said is not None or part == "name"))
+        # An empty namespace is none to an API server, and none at all is given by the path.
+        wrong = draw(NO_NAME.filter(lambda said: said not in (None, "") or part == "name"))
         return draw(written(with_metadata(value, **{part: wrong}), "InvalidObject"))
     return draw(written({**value, part: draw(NO_NAME)}, "InvalidObject"))
 
