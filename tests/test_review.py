@@ -10,12 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from gitplacer.comparison import Baseline, Because
+from gitplacer.explain.findings import finding_text
 from gitplacer.hydrate import Hydration
 from gitplacer.model.decision import Action, Phase, Strategy
 from gitplacer.review import Base, Check, Downtime, Prospect, Review, Row, Worry
 from gitplacer.review.check import concerns, state
 from gitplacer.review.clusters import ClusterChange
-from gitplacer.review.downtime import RULES, Situation, judged
+from gitplacer.review.downtime import RULES, Situation, downtime, judged
 from gitplacer.review.room import levels
 from tests.planviews import crowded, decision, unchanged, view
 from tests.stories import ANYWHERE, START, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
@@ -33,6 +34,8 @@ def against(story: Story, base: Hydration) -> Review:
 
 @pytest.mark.parametrize(("situation", "noticed"), [
     (Situation(action=PLACE, runs=False), Downtime.NONE),
+    (Situation(action=REMOVE, inherited=True), Downtime.GAP),
+    (Situation(action=REMOVE, inherited=True, stays_somewhere=True), Downtime.NONE),
     (Situation(action=Action.WAIT, runs=False), Downtime.NONE),
     (Situation(action=Action.KEEP), Downtime.NONE),
     (Situation(action=Action.HOLD, lost=True), Downtime.NONE),
@@ -70,7 +73,7 @@ def test_what_users_notice_follows_from_what_is_done_and_how(situation: Situatio
 
 
 def test_every_situation_is_decided_and_every_rule_decides_some() -> None:
-    flags = ("runs", "stays_somewhere", "unstarted", "finished", "lost", "replaced", "stopped")
+    flags = ("runs", "stays_somewhere", "unstarted", "finished", "lost", "replaced", "stopped", "inherited")
     decided = set()
     for action, phase, strategy in product(Action, (None, *Phase), (None, *Strategy)):
         for values in product((False, True), repeat=len(flags)):
@@ -470,3 +473,35 @@ def test_the_words_of_a_review_are_known_for_every_case() -> None:
 def test_a_redacted_review_needs_a_base() -> None:
     with pytest.raises(ValueError, match="base"):
         Review(view(), redact=True)
+
+
+# groups that are joined
+
+
+JOINED = policy("any", "select: {}\ngroupBy: {namespace: true}")
+TOGETHER = "n1 64 256Gi 4"
+
+
+@pytest.mark.parametrize(
+    ("second", "edit", "told"),
+    [
+        ("b", {}, ("its objects belong to prod/prod now", Downtime.GAP)),
+        ("a", {}, ("its objects belong to prod/prod now", Downtime.NONE)),
+        ("b", {"workloads/prod/two.yaml": ""}, ("it is no longer in the source", Downtime.ENDS)),
+    ],
+    ids=["elsewhere", "where it is", "gone"],
+)
+def test_of_a_group_that_is_joined_with_another_is_told_where_its_objects_go(
+    second: str, edit: dict[str, str], told: tuple[str, Downtime]
+) -> None:
+    there = policy("second", f"select: {{names: [two]}}\nprecedence: 9\nclusters: {{names: [{second}]}}")
+    first = policy("any", "select: {}\nclusters: {names: [a]}")
+    apps = rayservice("prod", "one", workers=1) | rayservice("prod", "two", workers=1)
+    story = Story.of(cluster("a"), cluster("b"), first, there, apps)
+    story.capacity |= snapshot("a", TOGETHER) | snapshot("b", TOGETHER)
+    assert outcome(story.run()) == {"prod/one": "Place a Fits", "prod/two": f"Place {second} Fits"}
+    del story.source["policies/second.yaml"]
+    story.source |= JOINED | edit
+    view = story.plan().view
+    decided = view.decision("prod/two")
+    assert (finding_text(decided.finding), downtime(decided, view)) == told

@@ -50,7 +50,7 @@ _SAID: Mapping[Reason, tuple[str, str]] = {
     Reason.UPDATE_HELD: ("there is no room for its update where it runs, and its policy holds it back",) * 2,
     Reason.CLUSTER_AWAKE: ("its cluster is awake", "{} is awake"),
     Reason.FINISHED: ("its jobs have run to their end", "its jobs have run to their end ({})"),
-    Reason.SOURCE_REMOVED: ("it is no longer in the source", "it is no longer in the source"),
+    Reason.SOURCE_REMOVED: ("it is no longer in the source", "its objects belong to {} now"),
     Reason.COPY_NOT_WANTED: ("fewer copies are wanted", "the copy on {} is not wanted any more"),
     Reason.CLUSTER_DRAINING: ("is draining", "{} is draining"),
     Reason.PREFERRED_AVAILABLE: (

@@ -30,6 +30,7 @@ from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, turns
 from gitplacer.placement.spanning import Spanning, Spread
+from gitplacer.placement.ties import heirs
 from gitplacer.placement.unfit import Unfit
 from gitplacer.source.manifests import PLATFORM
 
@@ -243,12 +244,13 @@ class Round:
         """A record whose group is no longer in the source: remove it, unless it may only be unreadable."""
         before = self._placements.get(record.id, ())
         stop = self._pass.kept.get(record.id)
-        finding = stop or Finding(code=Reason.SOURCE_REMOVED)
+        joined = heirs(self._pass.ties, record, self._pass.groups) if stop is None else ()
+        finding = stop or Finding(code=Reason.SOURCE_REMOVED, subject=", ".join(joined))
         return Decision(
             group=record.id, policy=record.policy, action=Action.HOLD if stop else Action.REMOVE, before=before,
             after=before if stop else (), finding=finding, moving=self._moves.get(record.id),
             move=self._moves.get(record.id) if stop else None,
-            blocked_by=() if finding.code in _NOT_BLOCKED else _words(finding.subject),
+            blocked_by=_words(stop.subject) if stop is not None and stop.code not in _NOT_BLOCKED else (),
         )  # fmt: skip
 
     def _held(self, group: Group, finding: Finding) -> Decision:

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from gitplacer.grouping import Group
+from gitplacer.kinds.record import PlacementRecord
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.workload import Identity
 from gitplacer.relocation.evidence import seen_unstarted
@@ -49,6 +51,17 @@ def ties(snapshot: Snapshot) -> Ties:
                 frontier.extend(fresh)
             found |= dict.fromkeys(reached, frozenset(reached))
     return found
+
+
+def heirs(ties_: Ties, record: PlacementRecord, groups: Mapping[str, Group]) -> tuple[str, ...]:
+    """The groups, sorted, that have the objects of a record now; none if one of these is gone."""
+    left, found = {member.identity for member in record.members if not member.is_shared}, []
+    for group_id in sorted(ties_.get(record.id, frozenset()) & groups.keys()):
+        mine = {item.identity for item in (*groups[group_id].members, *groups[group_id].shared)}
+        if mine & left:
+            found.append(group_id)
+            left -= mine
+    return () if left else tuple(found)
 
 
 def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:

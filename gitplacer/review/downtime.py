@@ -11,7 +11,7 @@ service. A lost cluster cannot be told to stop: whatever still runs there runs b
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -40,7 +40,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     has pods and is on some cluster now; `stays_somewhere`: one of its copies is not touched; `unstarted`: all of it are jobs of
     which none has started, or it is a copy that nobody has seen; `finished`: its jobs have run to their end; `lost`: it leaves a
     cluster that is lost; `replaced`: an edit replaces all pods of something at once; `stopped`: it leaves something without pods
-    wherever that is.
+    wherever that is; `inherited`: other groups have its objects now, which counts as a copy that stays if they are all where it was.
     """
 
     action: Action
@@ -53,6 +53,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     lost: bool = False
     replaced: bool = False
     stopped: bool = False
+    inherited: bool = False
 
 
 Rule = tuple[str, Callable[[Situation], bool], Downtime]
@@ -63,6 +64,8 @@ _LEAVING = (Action.RELOCATE, Action.PLACE)
 RULES: tuple[Rule, ...] = (
     ("it runs nowhere yet, or has no pods", lambda s: not s.runs, Downtime.NONE),
     ("its jobs have run to their end", lambda s: s.finished, Downtime.NONE),
+    ("its objects belong to another group now, which is elsewhere",
+     lambda s: s.action is Action.REMOVE and s.inherited and not s.stays_somewhere, Downtime.GAP),
     ("it is removed, and no copy stays", lambda s: s.action is Action.REMOVE and not s.stays_somewhere, Downtime.ENDS),
     ("one of its copies goes, others stay", lambda s: s.action is Action.REMOVE, Downtime.NONE),
     ("it makes room for another group", lambda s: s.action is Action.PREEMPT and not s.stays_somewhere, Downtime.GAP),
@@ -102,19 +105,31 @@ def situation(decision: Decision, view: PlanView) -> Situation:
     # A job that may have started moves by RemoveFirst; whatever moves otherwise and may not run twice has not started.
     unstarted = group is not None and bool(group.sized) and len(group.singletons) >= len(group.sized)
     reasons = {decision.finding.code} | ({move.reason} if move is not None else set())
+    heirs = _heirs(decision, view)
     has_pods = bool(group.sized) if group is not None else bool(view.gang(decision))
     return Situation(
         action=decision.action,
         phase=decision.phase,
         strategy=decision.move.strategy if decision.move is not None else None,
         runs=has_pods and bool(runs_on),
-        stays_somewhere=bool((runs_on & set(decision.after)) - leaves),
+        stays_somewhere=bool((runs_on & set(decision.after)) - leaves) or _stays_in_others(heirs, runs_on),
         unstarted=unstarted,
         finished=decision.finished is not None or (record is not None and record.finished is not None),
         lost=bool(leaves) and Reason.CLUSTER_LOST in reasons,
         replaced=_is_replaced(decision, view),
         stopped=_is_stopped(decision, view),
+        inherited=bool(heirs),
     )
+
+
+def _heirs(decision: Decision, view: PlanView) -> list[Decision]:
+    """Those of the groups that have the objects of one that is removed."""
+    found = decision.finding.subject if decision.finding.code is Reason.SOURCE_REMOVED else ""
+    return [view.decision(group_id) for group_id in found.split(", ") if found]
+
+
+def _stays_in_others(heirs: Sequence[Decision], runs_on: Collection[str]) -> bool:
+    return bool(heirs) and all(not set(each.after).isdisjoint(runs_on) for each in heirs)
 
 
 def _is_edited(decision: Decision) -> bool:
