@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -57,10 +59,11 @@ class PlanView(Struct, frozen=True, kw_only=True):
 
     def decision(self, group_id: str) -> Decision:
         """Raises NoSuchGroup."""
-        found = next((d for d in self.plan.decisions if d.group == group_id), None)
-        if found is None:
-            raise NoSuchGroup(group_id, [d.group for d in self.plan.decisions])
-        return found
+        decisions = self.plan.decisions
+        at = bisect_left(decisions, group_id, key=attrgetter("group"))
+        if at == len(decisions) or decisions[at].group != group_id:
+            raise NoSuchGroup(group_id, [d.group for d in decisions])
+        return decisions[at]
 
     def group(self, decision: Decision) -> Group | None:
         """The group as the source has it; None where only a record of it is left."""

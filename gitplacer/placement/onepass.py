@@ -24,7 +24,7 @@ from gitplacer.model.bystander import Bystander, Holding, Seated
 from gitplacer.model.counts import AS_WRITTEN, Counts
 from gitplacer.model.decision import Action, Claim, ClusterRole, Decision, Finding, Move, Reason
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, Roster, total_requests
+from gitplacer.model.workload import Gang, Identity, Roster, total_requests
 from gitplacer.placement.books import Books
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
@@ -46,7 +46,7 @@ from gitplacer.placement.queued import Waits, no_queue
 from gitplacer.placement.rosters import Rosters
 from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.seating import Seats
-from gitplacer.placement.ties import held_with, ties, torn_singletons
+from gitplacer.placement.ties import held_with, homes, ties, torn_singletons
 from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.policies import DIVIDING
@@ -167,6 +167,11 @@ class Pass:
                 self.held[other] = finding
             elif other in self.orphans:
                 self.kept[other] = finding
+
+    @cached_property
+    def homes(self) -> Mapping[Identity, str]:
+        """In which group each object of the source is."""
+        return homes(self.groups.values())
 
     def bystanders(self, name: str) -> Mapping[str, Bystander]:
         """By id, those of whom nothing is known but that they stay on a cluster, and what they hold there."""

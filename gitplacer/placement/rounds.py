@@ -244,7 +244,7 @@ class Round:
         """A record whose group is no longer in the source: remove it, unless it may only be unreadable."""
         before = self._placements.get(record.id, ())
         stop = self._pass.kept.get(record.id)
-        joined = heirs(self._pass.ties, record, self._pass.groups) if stop is None else ()
+        joined = heirs(record, self._pass.homes) if stop is None and record.id in self._pass.ties else ()
         finding = stop or Finding(code=Reason.SOURCE_REMOVED, subject=", ".join(joined))
         return Decision(
             group=record.id, policy=record.policy, action=Action.HOLD if stop else Action.REMOVE, before=before,

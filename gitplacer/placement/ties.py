@@ -53,15 +53,19 @@ def ties(snapshot: Snapshot) -> Ties:
     return found
 
 
-def heirs(ties_: Ties, record: PlacementRecord, groups: Mapping[str, Group]) -> tuple[str, ...]:
+def homes(groups: Iterable[Group]) -> dict[Identity, str]:
+    """In which group each object is; of one that several need, in the first of them."""
+    found: dict[Identity, str] = {}
+    for group in groups:
+        for item in (*group.members, *group.shared):
+            found.setdefault(item.identity, group.id)
+    return found
+
+
+def heirs(record: PlacementRecord, homes_: Mapping[Identity, str]) -> tuple[str, ...]:
     """The groups, sorted, that have the objects of a record now; none if one of these is gone."""
-    left, found = {member.identity for member in record.members if not member.is_shared}, []
-    for group_id in sorted(ties_.get(record.id, frozenset()) & groups.keys()):
-        mine = {item.identity for item in (*groups[group_id].members, *groups[group_id].shared)}
-        if mine & left:
-            found.append(group_id)
-            left -= mine
-    return () if left else tuple(found)
+    found = [homes_.get(member.identity, "") for member in record.members if not member.is_shared]
+    return tuple(sorted(set(found))) if all(found) else ()
 
 
 def torn_singletons(snapshot: Snapshot) -> dict[str, Finding]:
