@@ -12,7 +12,6 @@ if no other pass came between its base and its landing: an old one that is broug
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -27,6 +26,7 @@ from gitplacer.git.ourbranches import is_of_a_pass
 from gitplacer.git.reading import Commit, NoSuchRevision
 from gitplacer.hydrate import Step
 from gitplacer.kinds.record import RECORDS
+from gitplacer.linediff import unified
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Claim, Malformed, instant, is_ours, read_claim
@@ -367,5 +367,5 @@ def _bytes(tree: Tree, path: str) -> bytes:
 def _excerpt(wanted: bytes, found: bytes) -> tuple[str, ...]:
     """The first lines of a diff from what is right to what is there."""
     old, new = (data.decode("utf-8", "replace").splitlines()[:_COMPARED] for data in (wanted, found))
-    lines = list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]
+    lines = list(unified(old, new, context=1))
     return tuple(lines[:_EXCERPT]) + (("…",) if len(lines) > _EXCERPT else ())

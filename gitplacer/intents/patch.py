@@ -7,10 +7,10 @@ have none. Paths with anything unusual in them are quoted as git does.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 
+from gitplacer.linediff import unified
 from gitplacer.tree import Changes, Tree
 
 _USUAL = re.compile(r"[A-Za-z0-9_./+@=,-]+")
@@ -36,9 +36,12 @@ def _file(before: Tree, changes: Changes, path: str, folder: str) -> Iterator[by
     yield b"--- %s\n+++ %s\n" % (b"/dev/null" if old is None else ours, theirs)
     lines = [text.split(b"\n") for text in (old or b"", new)]
     kept = [[*(line + b"\n" for line in found[:-1]), *([found[-1]] if found[-1] else [])] for found in lines]
-    hunks = difflib.diff_bytes(difflib.unified_diff, kept[0], kept[1], n=3, lineterm=b"\n")
-    for number, line in enumerate(hunks):
-        if number >= 2:
+    before_it, after_it = ([line.decode("latin-1") for line in found] for found in kept)  # each byte a letter
+    for told in unified(before_it, after_it):
+        line = told.encode("latin-1")
+        if told.startswith("@@"):
+            yield line + b"\n"
+        else:
             yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
 
 

@@ -8,7 +8,6 @@ change of nothing else is told without showing it. Work is bounded: long diffs a
 
 from __future__ import annotations
 
-import difflib
 import enum
 from collections.abc import Iterable, Iterator
 
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from gitplacer.explain import PlanView
 from gitplacer.kinds.record import BETWEEN
+from gitplacer.linediff import unified
 from gitplacer.review.concealed import concealed
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.tree import Tree, differing_paths
@@ -138,7 +138,8 @@ def _with_lines(diff: FileDiff, texts: _Texts) -> FileDiff:
         return _replaced(diff, hidden=True)
     old_name = "/dev/null" if diff.change is Change.ADDED else f"a/{diff.old or diff.path}"
     new_name = "/dev/null" if diff.change is Change.REMOVED else f"b/{diff.path}"
-    lines = list(difflib.unified_diff(sides[0], sides[1], old_name, new_name, lineterm=""))
+    hunks = list(unified(sides[0], sides[1]))
+    lines = [f"--- {old_name}", f"+++ {new_name}", *hunks] if hunks else []
     most = MOST_WHOLE if diff.change in (Change.ADDED, Change.REMOVED) else MOST_LINES
     return _replaced(diff, lines=tuple(lines[:most]), left_out=max(0, len(lines) - most))
 
