@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -84,12 +85,29 @@ def near(word: str, known: Iterable[str]) -> str:
     """
     The known name that was meant by a misspelt one, and '' where none is near. Among very many only one that differs in case is near.
     """
-    by_fold = {choice.casefold(): choice for choice in sorted(known)}
+    choices = _in_order(tuple(known))
+    by_fold = _by_fold(choices)
     folded = word.casefold()
-    close = [folded] if folded in by_fold else []
-    if not close and max(len(by_fold), len(folded)) <= _COMPARED:
-        close = difflib.get_close_matches(folded, by_fold, n=1, cutoff=0.6)
-    return by_fold[close[0]] if close else ""
+    if folded not in by_fold:
+        folded = _close(folded, choices) if max(len(by_fold), len(folded)) <= _COMPARED else ""
+    return by_fold.get(folded, "")
+
+
+@lru_cache(maxsize=16)
+def _by_fold(choices: tuple[str, ...]) -> Mapping[str, str]:
+    """Choices by what they are without upper case: once for all words that are held against them."""
+    return {choice.casefold(): choice for choice in choices}
+
+
+@lru_cache(maxsize=16)
+def _in_order(choices: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(choices))
+
+
+@lru_cache(maxsize=256)
+def _close(folded: str, choices: tuple[str, ...]) -> str:
+    """The one that is nearest, or ''. It takes milliseconds, and one mistake is often made in many places."""
+    return next(iter(difflib.get_close_matches(folded, _by_fold(choices), n=1, cutoff=0.6)), "")
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -100,7 +118,7 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The hint for a misspelt name: `did you mean "x"?`, or the choices when none is near, ten of them at most."""
-    choices = sorted(known)
+    choices = _in_order(tuple(known))
     if hint := meant(word, choices):
         return hint
     more = f" … and {len(choices) - _NAMED} more" if len(choices) > _NAMED else ""

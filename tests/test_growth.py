@@ -26,6 +26,7 @@ from gitplacer.model.workload import Gang
 from gitplacer.passes.reconcile import Outcome, Rewritten, reconcile_unless_quiet
 from gitplacer.placement.books import Books
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.source import accounts
 from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import read_source
@@ -252,6 +253,29 @@ def test_as_many_tenants_as_apps_do_not_take_the_square_of_them(paths: str, name
     read = [partial(read_source, each_of_its_own(number).inputs().source, NoMemo()) for number in (20, 40, 80)]
     assert {len(once().tenancy.disputes) for once in read} == {0}
     assert list(map(str, too_fast([counted(once) for once in read]))) == []
+
+
+@pytest.mark.parametrize("account", ["missing", "account-NUMBER"], ids=["one for all", "one each"])
+def test_accounts_that_are_missing_are_not_held_against_all_that_are_there(
+    account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many in a namespace that has the same of them at each size."""
+    monkeypatch.setattr(accounts, "meant", lambda name, there: f"{len(list(there))} there")
+    app = _APP.replace("{containers", f"{{serviceAccountName: {account}, containers")
+
+    def wrong(number: int) -> Story:
+        story = _one_namespace(number, app, once=_ACCOUNT)
+        for at in range(number):
+            story.source[f"workloads/other-{at}/account.yaml"] = _ACCOUNT.replace("all", f"other-{at}")
+        return story
+
+    reads = [partial(read_source, wrong(number).inputs().source, NoMemo()) for number in (20, 40, 80)]
+    found = [
+        [p for item in once().objects for p in item.problems if p.code == "ForeignServiceAccount"] for once in reads
+    ]
+    assert [len(problems) for problems in found] == [20, 40, 80]
+    assert all(problem.hint.startswith("1 there") for problem in found[-1])
+    assert list(map(str, too_fast([counted(once) for once in reads]))) == []
 
 
 @pytest.mark.usefixtures("less_is_shared")

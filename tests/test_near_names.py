@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from gitplacer.grouping import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION
 from gitplacer.kinds.nearlabels import near_label
 from gitplacer.model.labels import Requirement
 from gitplacer.policies.selection import POLICY_ANNOTATION
-from gitplacer.problems import meant
+from gitplacer.problems import meant, nearest
 from gitplacer.rules.autoscaling import AUTOSCALED
 from gitplacer.source.misspelt import ANNOTATIONS
 from gitplacer.workloads.pointers import SEALING_KEY
@@ -202,3 +204,33 @@ def test_every_annotation_that_is_read_is_known() -> None:
 def test_what_is_not_near_is_not_meant() -> None:
     assert meant("plan", ["plan"]) == 'did you mean "plan"?'
     assert meant("xyz", ["plan"]) == ""
+
+
+def test_a_mistake_that_many_make_is_held_against_the_names_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+
+    def counting(word: str, known: Iterable[str], n: int, cutoff: float) -> list[str]:
+        asked.append(word)
+        return compared(word, known, n=n, cutoff=cutoff)
+
+    compared = difflib.get_close_matches
+    monkeypatch.setattr(difflib, "get_close_matches", counting)
+    names = [f"once-asked-{at}" for at in range(100)]
+    hints = {meant("once-askd-7", names) for _ in range(50)} | {nearest("once-askd-7", names) for _ in range(50)}
+    assert (hints, asked) == ({'did you mean "once-asked-7"?'}, ["once-askd-7"])
+
+
+def test_many_words_look_once_at_the_case_of_many_names() -> None:
+    looked = list[str]()
+
+    class Name(str):
+        __slots__ = ()
+
+        def casefold(self) -> str:
+            looked.append(self)
+            return super().casefold()
+
+    names = [Name(f"Looked-at-{at}") for at in range(300)]
+    hints = [nearest(f"looked-at-{at}", names) for at in range(300)]
+    assert hints == [f'did you mean "{name}"?' for name in names]
+    assert len(looked) == len(names)

@@ -7,12 +7,11 @@ bound to it; any other is its tenant's to name, and nobody else's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
 from gitplacer.documents import Document, dotted
-from gitplacer.model.workload import Identity
 from gitplacer.problems import Problem, meant
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.tenancy import Tenancy
@@ -21,9 +20,17 @@ from gitplacer.workloads.facts import Reference
 _KIND = "ServiceAccount"
 
 
-def brought_accounts(objects: Iterable[SourceObject]) -> frozenset[Identity]:
+Brought = Mapping[str, Collection[str]]
+"""The names of ServiceAccounts, by namespace."""
+
+
+def brought_accounts(objects: Iterable[SourceObject]) -> Brought:
     """The ServiceAccounts of the source."""
-    return frozenset(item.identity for item in objects if item.identity[:2] == ("", _KIND))
+    found: dict[str, dict[str, None]] = {}
+    for item in objects:
+        if item.identity[:2] == ("", _KIND):
+            found.setdefault(item.identity.namespace, {})[item.identity.name] = None
+    return found
 
 
 def with_foreign_accounts(objects: Iterable[SourceObject], tenancy: Tenancy) -> Iterator[SourceObject]:
@@ -37,14 +44,14 @@ def with_foreign_accounts(objects: Iterable[SourceObject], tenancy: Tenancy) -> 
 
 
 def foreign_accounts(
-    document: Document, namespace: str, asked: Iterable[Reference], brought: Collection[Identity], tenancy: Tenancy
+    document: Document, namespace: str, asked: Iterable[Reference], brought: Brought, tenancy: Tenancy
 ) -> Iterator[Problem]:
     """A problem for each ServiceAccount that an object in a workload file asks for and may not use."""
     for account in asked:
-        known = Identity("", _KIND, namespace, account.name) in brought
-        if not known and not tenancy.allows_account(document.file, account.name):
+        there = brought.get(namespace, ())
+        if account.name not in there and not tenancy.allows_account(document.file, account.name):
             message = f"{dotted(account.path)}: ServiceAccount {account.name} is not in the source"
-            near = meant(account.name, (found.name for found in brought if found.namespace == namespace))
+            near = meant(account.name, there)
             hint = f"{near} Otherwise " if near else ""
             hint += "add it in this namespace, or let its Tenant name it in serviceAccounts"
             yield document.problem("ForeignServiceAccount", message, hint, path=account.path)

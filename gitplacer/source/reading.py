@@ -24,7 +24,7 @@ from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.labels import NAME_KEY
 from gitplacer.model.workload import Identity
 from gitplacer.problems import Location, Problem
-from gitplacer.source.accounts import brought_accounts, with_foreign_accounts
+from gitplacer.source.accounts import Brought, brought_accounts, with_foreign_accounts
 from gitplacer.source.blindspots import about_blind_spots, blind_spots
 from gitplacer.source.claims import Templates, claim_templates, with_devices
 from gitplacer.source.customs import held_against_definitions
@@ -90,7 +90,7 @@ class Source(Struct, frozen=True, dict=True):
         return frozenset(item.identity for item in self.objects)
 
     @cached_property
-    def accounts(self) -> frozenset[Identity]:
+    def accounts(self) -> Brought:
         """All ServiceAccounts that could be read."""
         return brought_accounts(self.objects)
 
