@@ -26,6 +26,7 @@ from gitplacer.model.workload import Gang
 from gitplacer.passes.reconcile import Outcome, Rewritten, reconcile_unless_quiet
 from gitplacer.placement.books import Books
 from gitplacer.placement.pack import Packing, Shortfall
+from gitplacer.policies.idle import idle_policies
 from gitplacer.source import accounts
 from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import SourceObject
@@ -230,6 +231,19 @@ def test_as_many_policies_as_apps_do_not_take_the_square_of_them(select: str) ->
         return story
 
     assert _grouping_bends(each_by_its_own) == []
+
+
+def test_a_policy_that_others_come_before_is_not_held_against_each_object_of_theirs_for_each_of_its_own() -> None:
+    def overshadowed(number: int) -> Story:
+        story = _one_namespace(number, _APP)
+        story.source |= policy("first", "select: {namespaces: [all]}\nprecedence: 2")
+        story.source |= policy("then", "select: {kinds: [StatefulSet]}\nprecedence: 1")
+        return story
+
+    sources = [read_source(overshadowed(number).inputs().source, NoMemo()) for number in (20, 40, 80)]
+    told = [problem.message for problem in idle_policies(sources[-1], NoMemo()) if "then" in problem.message]
+    assert told == ["policy then governs nothing: it selects 80 objects, all governed by first"]
+    assert list(map(str, too_fast([counted(partial(idle_policies, source, NoMemo())) for source in sources]))) == []
 
 
 @pytest.mark.parametrize(

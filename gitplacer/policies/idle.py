@@ -109,7 +109,8 @@ def _about_selection(
             path,
         )
         return
-    names = sorted({name for name, items in governed.items() for item in items if any(item is one for one in selected)})
+    ours = set(map(id, selected))
+    names = sorted(name for name, items in governed.items() if any(id(item) in ours for item in items))
     count = f"{len(selected)} object{'s' if len(selected) != 1 else ''}"
     others = f"governed by {few(names)}" if names else "governed by none, because policies contend for them"
     message = f"policy {policy.name} governs nothing: it selects {count}, all {others}"
