@@ -701,6 +701,48 @@ def test_what_narrows_where_pods_may_run_and_is_not_looked_at_is_told(
     assert len(found["notes"]) == 1  # the gates, which are looked at
 
 
+TEAM_A = {"team": "a"}
+OTHERS = pod_rule("podAntiAffinity", {}, HOSTNAME, namespaceSelector={"matchLabels": TEAM_A})
+"""Keeps pods off its node that are of a namespace of team a."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "given", "there"),
+    [
+        ("No PodAffinity", TEAM_A, None),  # it comes with its pods
+        ("Fits", {}, None),
+        ("No PodAffinity", TEAM_A, {}),
+        ("No PodAffinity", {}, TEAM_A),  # an apply leaves labels that others gave
+        ("Fits", {"team": "b"}, TEAM_A),
+        ("No PodAffinity", None, TEAM_A),
+    ],
+)
+def test_a_namespace_that_comes_with_its_pods_has_the_labels_that_it_is_given(
+    answer: str, given: Json | None, there: Json | None
+) -> None:
+    apart = a_pod("p")
+    apart["metadata"]["namespace"] = "new"
+    comes = [] if given is None else [thing("Namespace", "new", labels=given)]
+    is_there = [] if there is None else [thing("Namespace", "new", labels=there)]
+    cluster = (A, a_pod("there", nodeName="a", affinity=OTHERS), thing("Namespace", "ray"), *is_there)
+    assert said([apart, *comes], *cluster) == answer
+    assert judged([apart, *comes], cluster).left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [({"matchLabels": TEAM_A}, True), ({"matchLabels": {"kubernetes.io/metadata.name": "x"}}, False), ({}, False)],
+)
+def test_labels_of_namespaces_that_nobody_listed_are_not_looked_at(selector: Json, told: bool) -> None:
+    rule = pod_rule("podAntiAffinity", {"app": "x"}, HOSTNAME, namespaceSelector=selector)
+    listed = thing("Namespace", "ray")
+    for gang, there in ((a_pod("p", affinity=rule), a_pod("there", nodeName="a")),
+                        (a_pod("p"), a_pod("there", nodeName="a", affinity=rule))):  # fmt: skip
+        left_out = judged([gang], [A, there]).left_out
+        assert [what.startswith("which namespaces have the labels") for what in left_out] == ([True] if told else [])
+        assert judged([gang], [A, there, listed]).left_out == ()
+
+
 def test_a_role_names_nothing_unless_its_manifest_does() -> None:
     (found,) = judged([a_pod("p")], [A]).members.pods
     assert (found.claims, found.priority) == ((), 0)

@@ -61,8 +61,8 @@ def command(
     says what is short, and on how many nodes; or what keeps pods from being created or looked at at all.
 
     DUMP may also be lists as the API server has them (NodeList, PodList, …), one behind the other. It may have more than nodes, pods and namespaces, and what it has is looked at: volumes (pvc, pv, storageclass, csinodes),
-    what is done to pods when they are created (limitranges, runtimeclasses, priorityclasses, resourcequotas), and Services. Claims
-    and Services in FILE count as if they were there.
+    what is done to pods when they are created (limitranges, runtimeclasses, priorityclasses, resourcequotas), and Services. Claims,
+    Services and the labels of Namespaces in FILE count as if they were there.
 
     Pods that there may be later, such as workers of a group at zero, are no part of the answer. If no node there could ever run one,
     that is told.

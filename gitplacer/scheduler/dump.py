@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gitplacer.documents import Document
-from gitplacer.model.labels import Requirement
+from gitplacer.model.labels import NAME_KEY, Requirement
 from gitplacer.model.podrules import Selector
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import ClaimSpec, Identity, PodSet, PodShape
@@ -27,8 +27,8 @@ from gitplacer.scheduler.arriving import with_arriving
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
 from gitplacer.scheduler.gangs import expanded
 from gitplacer.scheduler.manifests import Members, members, together
-from gitplacer.scheduler.objects import Pod
-from gitplacer.scheduler.reading import ClusterObjects, cursor_of, objects_in, read_list
+from gitplacer.scheduler.objects import NamespacesByName, Pod
+from gitplacer.scheduler.reading import ClusterObjects, cursor_of, objects_in, read_list, read_namespaces
 from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
 from gitplacer.scheduler.volumes import Objection, settled
 from gitplacer.workloads import brought
@@ -119,22 +119,24 @@ def judge_manifests(
 ) -> Judged:
     """
     Whether all pods of manifests find a place. `beside` are the objects given with them that are no pods: their claims, Services,
-    LimitRanges, PriorityClasses and ResourceQuotas count as if they were there.
+    Namespaces, LimitRanges, PriorityClasses and ResourceQuotas count as if they were there.
     """
+    there = _with_namespaces(dump.cluster, beside)
     rules = dump.rules.beside(read_rules(each.document.value for each in beside))
     gang = gang_of(rules, sized, slice_topology)
     new = [each for each in (*sized, *beside) if Identity(*each.key, each.namespace, each.name) not in dump.present]
     refusal = _not_let_in(rules, sized, new, dump.storage.usual_class)
-    volumes = settled(dump.cluster, gang.pods, dump.storage.with_claims(_claims(beside)))
+    volumes = settled(there, gang.pods, dump.storage.with_claims(_claims(beside)))
     refusal = (
         refusal or _claim_not_let_in(rules, gang.pods, dump.storage, _claims(new)) or next(iter(volumes.refusals), None)
     )
     unsure = _not_counted(rules, new, dump.storage.usual_class)
-    left_out, notes = (*gang.left_out, *volumes.unknown, *unsure), (*gang.notes, *volumes.notes)
+    unseen = _unseen(dump.cluster, gang.pods)
+    left_out, notes = (*gang.left_out, *volumes.unknown, *unsure, *unseen), (*gang.notes, *volumes.notes)
     if refusal is not None:
         return Judged(Answer(Fit.NO, {}, Why(refusal.code, refusal.message)), gang, left_out, notes)
     services = _together(dump.services, _services([each.document.value for each in beside]))
-    besides = spread_by_default(volumes.gang, gang.selectors, services, dump.cluster.nodes)
+    besides = spread_by_default(volumes.gang, gang.selectors, services, there.nodes)
     answer = judge(volumes.cluster, volumes.gang, besides)
     if answer.fit is not Fit.NO and volumes.doubts:  # then nobody knows whether all can be placed
         doubt = volumes.doubts[0]
@@ -150,6 +152,24 @@ def shape_with_volumes(dump: Dump, each: Manifest, role: Role, beside: Sequence[
     pod = next(expanded(pods, lambda number: each.name, ""))
     (found,) = settled(dump.cluster, (pod,), dump.storage.with_claims(_claims(beside))).gang
     return replace(role.shape, volume_nodes=found.volume_nodes)
+
+
+def _with_namespaces(cluster: ClusterObjects, beside: Sequence[Manifest]) -> ClusterObjects:
+    """A cluster with the namespaces that are given: of one that is there already the labels are added to those that it has, as an apply does."""
+    given = read_namespaces([each.document.value for each in beside if each.key == ("", "Namespace")])
+    if not given:
+        return cluster
+    labelled = {name: {**cluster.namespaces[name], **labels} for name, labels in given.items()}
+    return replace(cluster, namespaces=NamespacesByName({**cluster.namespaces, **labelled}))
+
+
+def _unseen(cluster: ClusterObjects, gang: Sequence[Pod]) -> Iterator[str]:
+    """What rules about other pods ask of namespaces of which nobody listed one. That each has its name for a label is known."""
+    repelling = (term for pod in cluster.pods if not pod.finished for term in pod.pod_anti_affinity)
+    terms = (*repelling, *(term for pod in gang for term in (*pod.pod_affinity, *pod.pod_anti_affinity)))
+    keys = {key for term in terms for key in term.namespace_selector.keys} - {NAME_KEY}
+    if keys and not cluster.namespaces:
+        yield f"which namespaces have the labels by which rules about other pods choose them ({few(sorted(keys))}), as no namespace is listed"
 
 
 def _not_let_in(
