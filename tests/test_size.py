@@ -153,7 +153,7 @@ ALWAYS = {"restartPolicy": "Always"}
         (pod(container({"cpu": "1"}, {"cpu": "2", "memory": "1Gi"})), {"cpu": 1000, "memory": GI}),
         (pod(container(limits={"ephemeral-storage": "5Gi"})), {"ephemeral-storage": 5 * GI}),
         (pod(container({"ephemeral-storage": "1Gi"}, {"ephemeral-storage": "5Gi"})), {"ephemeral-storage": GI}),
-        (pod(container(limits={"hugepages-2Mi": "100Mi"})), {"hugepages-2Mi": 100 * MI}),
+        (pod(container(limits={"hugepages-2Mi": "100Mi", "cpu": 1})), {"cpu": 1000, "hugepages-2Mi": 100 * MI}),
         (pod(container(limits={GPU: 1}), container(limits={GPU: "2"})), {GPU: 1 + 2}),
         (pod(container(limits={"google.com/tpu": 4, "aws.amazon.com/neuroncore": 2})), {"google.com/tpu": 4, "aws.amazon.com/neuroncore": 2}),
         # 2: max(containers + sidecars, the largest init container with the sidecars before it) + overhead
@@ -692,8 +692,10 @@ def test_a_claim_is_asked_for_among_the_templates_that_are_given() -> None:
         {"limits": {GPU: "500m"}},
         {"requests": {GPU: 1}},
         {"requests": {GPU: 1}, "limits": {GPU: 2}},
-        {"requests": {"hugepages-2Mi": "2Mi"}},
-        {"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "4Mi"}},
+        {"requests": {"hugepages-2Mi": "2Mi", "cpu": 1}},
+        {"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "4Mi", "memory": "1Gi"}},
+        {"limits": {"hugepages-2Mi": "2Mi"}},
+        {"limits": {"hugepages-2Mi": "3Mi", "cpu": 1}},
         {"limits": {"gpu": 1}},
         {"limits": {"CPU": 1}},
         {"requests": {"storage": "1Gi"}},
@@ -725,7 +727,7 @@ def test_resources_that_no_api_server_accepts_have_no_size(resources: Json) -> N
     ],
 )
 def test_a_resource_has_a_name_that_kubernetes_knows(name: str, hint: str | None) -> None:
-    found = size(pod(container(limits={name: 1})))
+    found = size(pod(container(limits={name: "1Gi", "cpu": "1"})))
     told = [(p.message, p.hint) for p in errors(found)]
     assert told == ([(f'no container can ask for "{name}"', hint)] if hint else [])
 
@@ -761,8 +763,8 @@ TOO_MUCH = [
     ([A], [], {"limits": {GPU: 1}}, [f"{GPU} is asked for by the pod as a whole, which can ask for cpu, memory and huge pages only"]),
     ([A], [], {"requests": {"ephemeral-storage": "1Gi"}}, ["ephemeral-storage is asked for by the pod as a whole, which can ask for cpu, memory and huge pages only"]),
     ([container({}, {GPU: 1})], [], {"requests": {"cpu": "1"}}, []),
-    ([container({}, {"hugepages-2Mi": "4Mi"})], [], {"limits": {"hugepages-2Mi": "4Mi"}}, []),
-    ([container({}, {"hugepages-2Mi": "4Mi"})], [], {"limits": {"hugepages-2Mi": "2Mi"}}, [
+    ([container({}, {"hugepages-2Mi": "4Mi", "memory": "1Gi"})], [], {"limits": {"hugepages-2Mi": "4Mi"}}, []),
+    ([container({}, {"hugepages-2Mi": "4Mi", "memory": "1Gi"})], [], {"limits": {"hugepages-2Mi": "2Mi"}}, [
         "hugepages-2Mi: the containers ask for 4Mi together, 2Mi more than the limit 2Mi of the pod as a whole",
         "hugepages-2Mi: the limit 4Mi is more than the limit 2Mi of the pod as a whole",
     ]),

@@ -133,11 +133,61 @@ def test_a_pod_asks_for_what_its_containers_ask_for_together(spec: dict[str, Any
             {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "2"}},
             "nvidia.com/gpu: the request is 1 and the limit is 2; nodes do not overcommit it",
         ),
+        ({"limits": {"hugepages-2Mi": "4Mi"}}, "hugepages-2Mi without cpu or memory"),
+        (
+            {"requests": {"hugepages-2Mi": "4Mi", "ephemeral-storage": "1Gi"}, "limits": {"hugepages-2Mi": "4Mi"}},
+            "hugepages-2Mi without cpu or memory",
+        ),
+        (
+            {"limits": {"hugepages-2Mi": "3Mi", "memory": "1Gi"}},
+            "hugepages-2Mi is 3Mi, which is no whole number of pages",
+        ),
+        (
+            {"limits": {"hugepages-2Mi": "2.5M", "cpu": "1"}},
+            "hugepages-2Mi is 2.5M, which is no whole number of pages",
+        ),
+        (
+            {"limits": {"hugepages-large": "1Gi", "cpu": "1"}},
+            "hugepages-large is 1Gi, which is no whole number of pages",
+        ),
     ],
 )
 def test_resources_that_the_api_server_would_refuse_are_a_problem(resources: dict[str, Any], said: str) -> None:
     _, problems = read(pod(containers=[{"name": "c", "resources": resources}]))
     assert [(p.code, p.message, bool(p.hint)) for p in problems] == [("InvalidResources", said, True)]
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        {"limits": {"hugepages-2Mi": "4Mi"}, "requests": {"cpu": "0"}},
+        {"limits": {"hugepages-1Gi": "3Gi", "hugepages-2Mi": "0", "memory": "1Gi"}},
+        {"limits": {"hugepages-64Ki": "65536", "cpu": "1"}},
+    ],
+)
+def test_huge_pages_come_whole_and_beside_cpu_or_memory(resources: dict[str, Any]) -> None:
+    assert read(pod(containers=[{"name": "c", "resources": resources}]))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("container", "whole", "refused"),
+    [
+        ({}, {"limits": {"hugepages-2Mi": "4Mi"}}, True),
+        (
+            {"requests": {"cpu": "1"}},
+            {"limits": {"hugepages-2Mi": "4Mi"}},
+            False,
+        ),  # what containers ask for is the pod's request too
+        ({}, {"limits": {"hugepages-2Mi": "4Mi", "memory": "1Gi"}}, False),
+        ({"limits": {"hugepages-2Mi": "2Mi"}}, {"limits": {"hugepages-2Mi": "4Mi", "memory": "1Gi"}}, True),
+    ],
+)
+def test_huge_pages_of_a_pod_as_a_whole_come_beside_cpu_or_memory_too(
+    container: dict[str, Any], whole: dict[str, Any], refused: bool
+) -> None:
+    _, problems = read(pod(containers=[{"name": "c", "resources": container}], resources=whole))
+    said = ["hugepages-2Mi without cpu or memory"] if refused else []
+    assert [problem.message for problem in problems if problem.code == "InvalidResources"] == said
 
 
 def test_an_overhead_is_that_of_a_runtime_class() -> None:

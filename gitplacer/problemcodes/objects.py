@@ -165,10 +165,10 @@ CODES: Mapping[str, Code] = {
     ),
     "InvalidResources": Code(
         "The API server would refuse these resources",
-        "A request above its limit, a part of a device, a device whose request is not its limit, or a resource of a name that is none, such as `gpu`. Or a pod that has less as a whole "
+        "A request above its limit, a part of a device, a device whose request is not its limit, huge pages without cpu or memory beside them or no whole number of them, or a resource of a name that is none, such as `gpu`. Or a pod that has less as a whole "
         "(`resources` beside `containers`) than its containers ask for, those that KubeRay adds among them, or that asks as a whole for "
         "something else than cpu, memory and huge pages. Or an overhead without a RuntimeClass.",
-        "Let requests fit limits; ask for whole devices, as limits of a container. Let the resources of a pod as a whole have room for all "
+        "Let requests fit limits; ask for whole devices and pages, as limits of a container. Let the resources of a pod as a whole have room for all "
         "of its containers, or leave them out. Leave the overhead to the RuntimeClass.",
     ),
     "InvalidImage": Code(

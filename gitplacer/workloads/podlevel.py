@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model import quantity
-from gitplacer.workloads.requests import Amounts, PodAsk, check, is_pod_level, written
+from gitplacer.workloads.requests import Amounts, PodAsk, check, check_pages, is_pod_level, written
 
 
 def read(resources: Cursor) -> tuple[Amounts, Amounts]:
@@ -48,6 +48,7 @@ def _of_the_pod(resources: Cursor, key: str) -> Amounts:
 def check_containers(spec: Cursor, containers: Sequence[Cursor], ask: PodAsk) -> None:
     """Reports where the containers of a pod spec ask for more, or have a higher limit, than the pod as a whole."""
     resources = spec.mapping("resources")
+    check_pages(resources, ask.pod_level, ask.pod_level_limits, ask.containers())
     for name in sorted(ask.pod_level.keys() | ask.pod_level_limits.keys()):
         _check_sum(resources, ask, name)
     for container in containers if ask.pod_level_limits else ():

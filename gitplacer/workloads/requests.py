@@ -184,7 +184,7 @@ def container_part(
     One container with what it asks for: its requests, its limits where it has no request, and what LimitRanges fill in
     where it has neither. Reports what the API server would refuse: see `check`.
     """
-    requests, limits = checked(container.mapping("resources"))
+    requests, limits = checked(container.mapping("resources"), defaults)
     by_limit = tuple(key for key in limits if key not in requests) if limits else ()
     part = Part(name or container.text("name"), {**limits, **requests} if limits else requests, role, origin, by_limit)
     part = replace(part, limits=limits) if limits else part
@@ -199,13 +199,14 @@ def with_defaults(part: Part, defaults: Resources) -> Part:
     return replace(part, amounts={**part.amounts, **{name: defaults[name] for name in missing}}, by_default=missing)
 
 
-def checked(resources: Cursor) -> tuple[Amounts, Amounts]:
-    """The requests and the limits of a `resources` block."""
+def checked(resources: Cursor, defaults: Resources) -> tuple[Amounts, Amounts]:
+    """The requests and the limits of a `resources` block of a container, to which LimitRanges give `defaults`."""
     if not resources.value:
         return _NOTHING, _NOTHING
     requests, limits = written(resources, "requests"), written(resources, "limits")
     _check_names(resources)
     check(resources, requests, limits)
+    check_pages(resources, requests, limits, defaults)
     return requests, limits
 
 
@@ -256,7 +257,8 @@ def written(cursor: Cursor, key: str) -> Amounts:
 def check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
     """
     A request is at most its limit. What nodes do not overcommit (devices, huge pages) has a limit, a request equal to
-    it, and devices come whole.
+    it, and devices and pages come whole.
+    Source: ValidateResourceRequirements in pkg/apis/core/validation of Kubernetes 1.34.
     """
     for name in sorted(requests.keys() | limits.keys()):
         asked, limit = requests.get(name), limits.get(name)
@@ -277,6 +279,14 @@ def check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
                 "ask for 1 or more; sharing one device between pods is set up in its device plugin",
                 key=name,
             )
+        elif name.startswith(HUGE_PAGES) and not _is_whole_pages(name, amount or 0):
+            size = name.removeprefix(HUGE_PAGES)
+            where.report(
+                "InvalidResources",
+                f"{name} is {where.value[name]}, which is no whole number of pages",
+                f"ask for a multiple of {size[:20]}, as hugepages-2Mi comes in 2Mi, 4Mi and so on",
+                key=name,
+            )
         elif asked is not None and limit is not None and asked > limit:
             where.report(
                 "InvalidResources",
@@ -292,6 +302,26 @@ def check(resources: Cursor, requests: Amounts, limits: Amounts) -> None:
                 f"set limits.{name} to the same amount (the request may then be left out)",
                 key=name,
             )
+
+
+def check_pages(resources: Cursor, requests: Amounts, limits: Amounts, besides: Amounts) -> None:
+    """Who asks for huge pages has to ask for cpu or memory too. `besides` is what is filled in before the API server looks."""
+    if {"cpu", "memory"} & {*requests, *limits, *besides}:
+        return
+    for key, amounts in (("limits", limits), ("requests", requests)):
+        for name in sorted(name for name in amounts if name.startswith(HUGE_PAGES)):
+            hint = f"add memory, or cpu, to {key}"
+            resources.mapping(key).report("InvalidResources", f"{name} without cpu or memory", hint, key=name)
+            return
+
+
+def _is_whole_pages(name: str, amount: int | Fraction) -> bool:
+    """Whether an amount of huge pages is a number of pages of the size that is in their name."""
+    try:
+        size = quantity.parse(name.removeprefix(HUGE_PAGES))
+    except quantity.InvalidQuantity:
+        return False
+    return size > 0 and size.denominator == 1 and math.ceil(amount) % size == 0
 
 
 def is_pod_level(name: str) -> bool:
