@@ -669,6 +669,9 @@ def test_what_is_to_be_noted_is_printed_and_in_the_json(tmp_path: Path, capfd: p
     assert found["notLookedAt"] == ["where the volume of claim ray/x can be reached"]
 
 
+GPUS = [{"name": "own", "resourceClaimTemplateName": "gpus"}]
+
+
 def test_what_narrows_where_pods_may_run_and_is_not_looked_at_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -699,6 +702,35 @@ def test_what_narrows_where_pods_may_run_and_is_not_looked_at_is_told(
     assert "what scheduler volcano does" in scheduler
     assert "a ResourceClaim that several pods share" in shared
     assert len(found["notes"]) == 1  # the gates, which are looked at
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ([], []),
+        ([a_pod("r", nodeName="x")], []),
+        ([a_pod("r", resourceClaims=GPUS)], []),  # it is on no node
+        ([a_pod("r", resourceClaims=GPUS, nodeName="x", status={"phase": "Succeeded"})], []),
+        (
+            [a_pod("r", resourceClaims=GPUS, nodeName="x")],
+            ["which devices 1 pod that runs has by resource claims"],
+        ),
+        (
+            [a_pod("r", resourceClaims=GPUS, nodeName="x"), a_pod("s", resourceClaims=GPUS, nodeName="x")],
+            ["which devices 2 pods that run have by resource claims"],
+        ),
+    ],
+)
+def test_devices_that_running_pods_have_claimed_are_told_where_a_gang_claims_some(
+    there: list[Json], told: list[str]
+) -> None:
+    request_ = {"name": "r", "exactly": {"deviceClassName": "gpu.example.com"}}
+    template = thing("ResourceClaimTemplate", "gpus", "ray", spec={"spec": {"devices": {"requests": [request_]}}})
+    template["apiVersion"] = "resource.k8s.io/v1"
+    node = machine("x")
+    node["status"]["allocatable"]["deviceclass.resource.kubernetes.io/gpu.example.com"] = "1"
+    assert list(judged([template, a_pod("p", resourceClaims=GPUS)], [node, *there]).left_out) == told
+    assert judged([a_pod("p")], [node, *there]).left_out == ()
 
 
 TEAM_A = {"team": "a"}

@@ -609,6 +609,7 @@ CLAIMS = [{"name": "g", "resourceClaimTemplateName": "gpus"}]
         (claim_template(flat(count=2), version="v1beta1"), 2),
         (claim_template(flat(), flat(allocationMode="ExactCount", count=3), version="v1beta1"), 1 + 3),
         (claim_template(exactly(adminAccess=True)), 0),  # watches devices that others use
+        (claim_template(exactly(adminAccess=True, allocationMode="All"), exactly()), 0 + 1),
     ],
 )
 def test_a_claim_comes_to_the_devices_of_its_template(template: Json, devices: int) -> None:
@@ -661,7 +662,8 @@ def test_a_claim_of_unknown_size_is_refused_never_counted_as_none(template: Json
         (exactly(capacity={"requests": {"memory": "10Gi"}}), {}, ["how much of each device"]),
         (exactly(), {"constraints": [{"requests": ["r"], "matchAttribute": "example.com/numa"}]}, ["in common"]),
         (exactly(selectors=[]), {"constraints": []}, []),
-        (exactly(selectors=[{"cel": {"expression": "true"}}], adminAccess=True), {}, []),
+        (exactly(selectors=[{"cel": {"expression": "true"}}], adminAccess=True), {}, ["on which nodes the devices are"]),
+        (flat(adminAccess=True, allocationMode="All"), {}, ["on which nodes the devices are"]),
     ],
 )  # fmt: skip
 def test_what_narrows_the_devices_of_a_claim_is_told_and_all_of_its_class_are_counted(
@@ -672,7 +674,7 @@ def test_what_narrows_the_devices_of_a_claim_is_told_and_all_of_its_class_are_co
     found = size(template, pod(A, resourceClaims=CLAIMS))
     assert [(p.code, p.severity) for p in found.problems] == [("NotCounted", Severity.WARNING)] * len(told)
     assert all(part in problem.message for part, problem in zip(told, found.problems, strict=True))
-    watches = "exactly" in request_ and "adminAccess" in request_["exactly"]
+    watches = "adminAccess" in request_.get("exactly", request_)
     assert asked(found.objects[0]).get(DEVICE, 0) == (0 if watches else 1)
 
 

@@ -32,6 +32,7 @@ from gitplacer.scheduler.reading import ClusterObjects, cursor_of, objects_in, r
 from gitplacer.scheduler.storage import ClaimKey, Storage, read_storage
 from gitplacer.scheduler.volumes import Objection, settled
 from gitplacer.workloads import brought
+from gitplacer.workloads.devices import PREFIX as DEVICE_CLASS
 from gitplacer.workloads.facts import ObjectFacts, Role
 from gitplacer.workloads.surroundings import Surroundings
 
@@ -40,13 +41,17 @@ WANTED = "nodes,pods,namespaces,pvc,pv,storageclass,csinodes,limitranges,resourc
 
 
 class Dump(Struct, frozen=True):
-    """What a cluster has. `present` are its objects by API group, kind, namespace and name, its pods left out."""
+    """
+    What a cluster has. `present` are its objects by API group, kind, namespace and name, its pods left out. `claiming` is how many pods that run there have
+    claimed devices.
+    """
 
     cluster: ClusterObjects
     storage: Storage
     rules: Rules
     services: Services
     present: frozenset[Identity] = frozenset()
+    claiming: int = 0
 
     def around(self, namespace: str) -> Surroundings:
         """What the cluster adds to the pods of a namespace."""
@@ -86,7 +91,18 @@ def read_dump(value: Any) -> Dump:
     """A List of objects, or what else `objects_in` takes; kinds that nobody asks for are passed over."""
     items = objects_in(value)
     present = frozenset(map(_identity, (item for item in items if item.get("kind") != "Pod")))
-    return Dump(with_arriving(read_list(value)), read_storage(items), read_rules(items), _services(items), present)
+    claiming = sum(_has_claimed(item) for item in items if item.get("kind") == "Pod")
+    return Dump(
+        with_arriving(read_list(value)), read_storage(items), read_rules(items), _services(items), present, claiming
+    )
+
+
+def _has_claimed(value: Mapping[str, Any]) -> bool:
+    """Whether a pod holds devices by a resource claim."""
+    spec = value.get("spec")
+    if not (isinstance(spec, dict) and spec.get("nodeName") and spec.get("resourceClaims")):
+        return False
+    return cursor_of(value).mapping("status").text("phase") not in ("Succeeded", "Failed")
 
 
 def _identity(value: Mapping[str, Any]) -> Identity:
@@ -131,7 +147,7 @@ def judge_manifests(
         refusal or _claim_not_let_in(rules, gang.pods, dump.storage, _claims(new)) or next(iter(volumes.refusals), None)
     )
     unsure = _not_counted(rules, new, dump.storage.usual_class)
-    unseen = _unseen(dump.cluster, gang.pods)
+    unseen = _unseen(dump, gang.pods)
     left_out, notes = (*gang.left_out, *volumes.unknown, *unsure, *unseen), (*gang.notes, *volumes.notes)
     if refusal is not None:
         return Judged(Answer(Fit.NO, {}, Why(refusal.code, refusal.message)), gang, left_out, notes)
@@ -163,12 +179,18 @@ def _with_namespaces(cluster: ClusterObjects, beside: Sequence[Manifest]) -> Clu
     return replace(cluster, namespaces=NamespacesByName({**cluster.namespaces, **labelled}))
 
 
-def _unseen(cluster: ClusterObjects, gang: Sequence[Pod]) -> Iterator[str]:
-    """What rules about other pods ask of namespaces of which nobody listed one. That each has its name for a label is known."""
-    repelling = (term for pod in cluster.pods if not pod.finished for term in pod.pod_anti_affinity)
+def _unseen(dump: Dump, gang: Sequence[Pod]) -> Iterator[str]:
+    """
+    What a dump does not tell: which devices are claimed already, and what rules about other pods ask of namespaces of which it lists none. That each
+    of these has its name for a label is known.
+    """
+    if dump.claiming and any(name.startswith(DEVICE_CLASS) for pod in gang for name in pod.requests):
+        pods = "1 pod that runs has" if dump.claiming == 1 else f"{dump.claiming} pods that run have"
+        yield f"which devices {pods} by resource claims"
+    repelling = (term for pod in dump.cluster.pods if not pod.finished for term in pod.pod_anti_affinity)
     terms = (*repelling, *(term for pod in gang for term in (*pod.pod_affinity, *pod.pod_anti_affinity)))
     keys = {key for term in terms for key in term.namespace_selector.keys} - {NAME_KEY}
-    if keys and not cluster.namespaces:
+    if keys and not dump.cluster.namespaces:
         yield f"which namespaces have the labels by which rules about other pods choose them ({few(sorted(keys))}), as no namespace is listed"
 
 

@@ -4,7 +4,7 @@ ResourceClaimTemplate: how many devices each pod claims that names it; and what 
 A claim is counted as the extended resource that Kubernetes gives a device class
 (`deviceclass.resource.kubernetes.io/<class>`), so that nodes can offer it like any other. A request whose number only
 the allocation knows (all devices of a kind, the first that is available of several) has no size. Which devices of the class a request
-refuses, or takes a part of, stands in no resource: that is told.
+refuses, takes a part of, or only watches (`adminAccess`), stands in no resource: that is told.
 Source: the resource.k8s.io API, v1, v1beta2 and v1beta1; of a ComputeDomain compute-domain-workload-claim-template.tmpl.yaml of NVIDIA's driver for DRA.
 """
 
@@ -30,6 +30,7 @@ MAKERS = frozenset({(API_GROUP, KIND), DOMAIN})
 _CHANNEL = "compute-domain-default-channel.nvidia.com"
 """The class of the one device that a node has for all of a ComputeDomain that are there."""
 
+_BESIDE = "choose nodes that have them, by a node selector of the pod"
 _ROOM = "leave room on the clusters it may go to"
 _NARROWING = (
     (
@@ -61,6 +62,9 @@ def read(root: Cursor) -> ObjectFacts:
         number = exact.integer("count", 1) or 0
         if not name:
             exact.report("MissingField", "deviceClassName is missing", "name the DeviceClass")
+        elif exact.boolean("adminAccess"):
+            # an observer takes no device from those who use them, and comes only to a node that has such devices
+            _report(exact, "adminAccess", "on which nodes the devices are that a request watches", _BESIDE)
         elif mode != "ExactCount":
             hint = "use allocationMode ExactCount with a count"
             exact.report(
@@ -71,7 +75,7 @@ def read(root: Cursor) -> ObjectFacts:
             )
         elif number < 1:
             exact.report("InvalidValue", f"count is {number}", "claim one device or more", key="count")
-        elif not exact.boolean("adminAccess"):  # an observer of devices that others use
+        else:
             _report_narrowing(exact)
             total[PREFIX + name] = total.get(PREFIX + name, 0) + number
     return ObjectFacts(devices=Resources(total))
@@ -96,5 +100,9 @@ def _report_narrowing(owner: Cursor) -> None:
     """What narrows the devices that a claim may get is told, since all of the class are counted."""
     for key, what, hint in _NARROWING:
         if owner.value.get(key):
-            message = f"gitplacer does not count {what}; the fit may be too optimistic"
-            owner.report("NotCounted", message, hint, key=key, severity=Severity.WARNING)
+            _report(owner, key, what, hint)
+
+
+def _report(owner: Cursor, key: str, what: str, hint: str) -> None:
+    message = f"gitplacer does not count {what}; the fit may be too optimistic"
+    owner.report("NotCounted", message, hint, key=key, severity=Severity.WARNING)
