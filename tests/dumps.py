@@ -35,9 +35,9 @@ def term(key: str, *values: str, operator: str = "In") -> Json:
 def volume(
     name: str, *terms: Json, storage: str = "10Gi", cls: str = "std", status: str = "Available", **more: Any
 ) -> Json:
-    """A PersistentVolume with terms of node affinity; `labels` go to its metadata, `csi` and `claimRef` to its spec."""
+    """A PersistentVolume with terms of node affinity; `labels` and `annotations` go to its metadata, `csi` and `claimRef` to its spec."""
     affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": list(terms)}}} if terms else {}
-    outside = {key: more.pop(key) for key in ("labels", "deleted") if key in more}
+    outside = {key: more.pop(key) for key in ("labels", "annotations", "deleted") if key in more}
     spec = {
         "capacity": {"storage": storage},
         "accessModes": ["ReadWriteOnce"],

@@ -35,6 +35,7 @@ A, B, C = machine("a"), machine("b", "b"), machine("c", "c")
 BARE = machine("bare", "")
 BETA = "failure-domain.beta.kubernetes.io/zone"
 SELECTED = "volume.kubernetes.io/selected-node"
+OLDER = "volume.beta.kubernetes.io/storage-class"
 LOCAL = storage_class("local", provisioner="kubernetes.io/no-provisioner")
 HOST = "kubernetes.io/hostname"
 
@@ -58,7 +59,7 @@ HOST = "kubernetes.io/hostname"
         ("b c", [claim("x"), storage_class(zones=["b", "c"])]),
         ("c", [claim("x", annotations={SELECTED: "c"}), storage_class()]),
         ("b", [claim("x", cls=None), storage_class("other"), storage_class("mine", zones=["b"], default=True)]),
-        ("a", [claim("x", annotations={"volume.beta.kubernetes.io/storage-class": "old"}), storage_class("old", zones=["a"]), storage_class()]),
+        ("a", [claim("x", annotations={OLDER: "old"}), storage_class("old", zones=["a"]), storage_class()]),
         ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
         ("", [claim("x", cls="local", storage="11Gi"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
         ("", [claim("x", cls="local", volumeMode="Block"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),
@@ -67,6 +68,8 @@ HOST = "kubernetes.io/hostname"
         ("", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", deleted=True)]),
         ("", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", claimRef={"namespace": "ray", "name": "y"})]),
         ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", claimRef={"namespace": "ray", "name": "x"})]),
+        ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="", annotations={OLDER: "local"})]),
+        ("", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local", annotations={OLDER: "std"})]),
         ("b", [claim("x", cls="local", selector={"matchLabels": {"fast": "y"}}), LOCAL, volume("v", term(HOST, "b"), cls="local", labels={"fast": "y"}), volume("w", term(HOST, "a"), cls="local")]),
         ("a b", [claim("x"), storage_class(zones=["a"]), volume("v", term(ZONE, "b"))]),  # made in a, or the one in b
         ("a b c", [claim("x", cls="local"), LOCAL, volume("v", cls="local", labels={ZONE: "b"})]),  # until it is given

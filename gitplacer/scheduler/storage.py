@@ -20,7 +20,7 @@ from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.workload import ClaimSpec, NodeTerm
 from gitplacer.scheduler.reading import cursor_of, pairs
-from gitplacer.workloads.claims import claim_spec
+from gitplacer.workloads.claims import CLASS_ANNOTATION, claim_spec
 from gitplacer.workloads.constraints import node_term
 
 Reach = tuple[tuple[NodeTerm, ...], ...]
@@ -195,6 +195,7 @@ def _claim(root: Cursor) -> tuple[ClaimKey, VolumeClaim]:
 def _volume(root: Cursor) -> Volume:
     metadata, spec = root.mapping("metadata"), root.mapping("spec")
     labels = metadata.labels("labels")
+    annotated = metadata.mapping("annotations").value.get(CLASS_ANNOTATION)
     owner = spec.mapping("claimRef")
     claim = (owner.text("namespace"), owner.text("name")) if spec.has("claimRef") else None
     available = root.mapping("status").text("phase") == "Available" and not metadata.has("deletionTimestamp")
@@ -202,7 +203,7 @@ def _volume(root: Cursor) -> Volume:
         name=metadata.text("name"),
         affinity=tuple(_affinity(spec)),
         zoned=tuple(zones(labels)),
-        storage_class=spec.text("storageClassName"),
+        storage_class=annotated if isinstance(annotated, str) else spec.text("storageClassName"),
         size=spec.mapping("capacity").quantity("storage", "storage") or 0,
         modes=spec.texts("accessModes"),
         block=spec.text("volumeMode") == "Block",

@@ -40,7 +40,7 @@ def chosen_volume(spec: Cursor) -> Iterator[Reference]:
 
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-"""Where a claim named its class before it had a field for it; it still wins."""
+"""Where claims and volumes named their class before they had a field for it; it still wins."""
 
 
 def claim_spec(claim: Cursor) -> ClaimSpec:
