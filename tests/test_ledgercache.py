@@ -142,6 +142,8 @@ OPENED = opening(GROWING, snapshot(4, 4, groups=(GROUP,), nodeGroups=[EXHAUSTED]
         pytest.param(replace(OPENED, columns=Columns(["cpu", "new"])), False, id="a resource more"),
         pytest.param(replace(OPENED, gangs={"ns/shown": GANGS[1]}), False, id="other manifests of what it shows"),
         pytest.param(replace(OPENED, slice_topology="rack"), False, id="another topology of slices"),
+        pytest.param(replace(OPENED, namespaces={"ns": {"team": "a"}}), False, id="other labels of a namespace"),
+        pytest.param(replace(OPENED, namespaces={}), True, id="no labels of namespaces still"),
     ],
 )
 def test_a_ledger_stays_open_while_all_it_depends_on_is_the_same(again: Opening, same: bool) -> None:

@@ -270,6 +270,27 @@ def test_a_service_of_one_pod_of_a_set_goes_with_it(selector: str, joined: bool)
     assert any(path.endswith("/one.yaml") for path in story.run().tree) == joined
 
 
+@pytest.mark.parametrize(("labels", "shown", "expected"), [
+    ("{team: red}", "", "Wait  NoClusterFits"),
+    ("{team: blue}", "", "Place a Fits"),
+    ("{other: x}", "{team: red}", "Wait  NoClusterFits"),  # what others gave it stays
+    ("{team: blue}", "{team: red}", "Place a Fits"),
+    ("{team: red}", "{team: blue}", "Wait  NoClusterFits"),
+    (None, "{team: red}", "Wait  NoClusterFits"),
+    (None, "", "Place a Fits"),
+])  # fmt: skip
+def test_a_namespace_has_the_labels_with_which_the_source_describes_it(labels: str | None, shown: str, expected: str) -> None:  # fmt: skip
+    """Its manifest comes before its first group, so what runs there keeps the group's pods off as it says, though no snapshot shows the labels yet."""
+    alone = "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}, namespaceSelector: {matchLabels: {team: red}}}"
+    more = f"namespaces: [{{name: ns, labels: {shown}}}]\n" if shown else ""
+    nodes = snapshot("a", f"n1 8 32Gi|, pods: [{{namespace: other, antiAffinity: [{alone}]}}]", more=more)
+    story = Story.of(cluster("a"), ANYWHERE, app("ns", "web"), capacity=nodes)
+    if labels is not None:
+        text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: ns, labels: {labels}}}\n"
+        story.source |= {"platform/spaces/ns.yaml": text}
+    assert outcome(story.run())["ns/web"] == expected
+
+
 def test_pods_that_keep_away_from_each_other_need_a_node_each() -> None:
     apart = app("ns", "web", replicas=3, spec=away_from("{app: web}"))
     story = Story.of(cluster("a"), ANYWHERE, apart, capacity=snapshot("a", "n1 8 32Gi", "n2 8 32Gi"))

@@ -16,19 +16,29 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
 from gitplacer.scheduler import ClusterObjects, Node, Pod
-from gitplacer.scheduler.objects import HOSTNAME, PODS, NamespacesByName
+from gitplacer.scheduler.objects import HOSTNAME, PODS, Namespaces, NamespacesByName
 
 UNKNOWN_SIZE = "a pod on it is of unknown size"
 
 
-def as_seen(nodes: Nodes, snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> ClusterObjects:
-    """`gang_of` gives the pods of a group as its manifests say, () for one that nobody knows any more."""
+def as_seen(
+    nodes: Nodes, snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang], described: Namespaces
+) -> ClusterObjects:
+    """
+    `gang_of` gives the pods of a group as its manifests say, () for one that nobody knows any more. `described` are the labels that namespaces
+    have once groups have come to them, beside those that they have now.
+    """
     running = (pod for group in snapshot.groups for pod in _running(group, nodes, gang_of(group.name)))
     return ClusterObjects(
         tuple(_nodes(nodes, snapshot)),
         (*_listed(snapshot), *running),
-        NamespacesByName({n.name: {NAME_KEY: n.name, **n.labels} for n in snapshot.namespaces}),
+        _namespaces(snapshot, described),
     )
+
+
+def _namespaces(snapshot: CapacitySnapshot, described: Namespaces) -> Namespaces:
+    found = NamespacesByName({n.name: {NAME_KEY: n.name, **n.labels} for n in snapshot.namespaces})
+    return NamespacesByName({**found, **{name: {**found[name], **labels} for name, labels in described.items()}})
 
 
 def _nodes(nodes: Nodes, snapshot: CapacitySnapshot) -> Iterator[Node]:

@@ -36,6 +36,7 @@ from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_w
 from gitplacer.placement.shown import Shown
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Missing, Stage, Tight
 from gitplacer.scheduler.neighbours import Placed
+from gitplacer.scheduler.objects import NO_NAMESPACES, Namespaces
 from gitplacer.scheduler.site import Site
 
 Answer = TypeVar("Answer")
@@ -84,8 +85,9 @@ class Ledger:
         slice_topology: str = "",
         now: datetime | None = None,
         nodes: Nodes | None = None,
+        namespaces: Namespaces = NO_NAMESPACES,
     ) -> None:
-        """`nodes` are those of the snapshot, where somebody has read them already."""
+        """`nodes` are those of the snapshot, where somebody has read them already; `namespaces` the labels that groups bring to theirs."""
         self.nodes = nodes or Nodes(cluster, snapshot, columns, now)
         self.version = 0
         self.closed = False
@@ -110,7 +112,7 @@ class Ledger:
             self._subtract(group_id, gang_of)
         self._stage = Stage(
             Room(self.nodes, self._free.copy(), (), {}),
-            partial(as_seen, self.nodes, snapshot, gang_of),
+            partial(as_seen, self.nodes, snapshot, gang_of, namespaces),
             _repels(snapshot, gang_of),
             slice_topology,
         )

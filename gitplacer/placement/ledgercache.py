@@ -25,6 +25,7 @@ from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Columns, Nodes
 from gitplacer.placement.seating import NoSeats, Seats
+from gitplacer.scheduler.objects import NO_NAMESPACES, Namespaces
 
 PASSES = 32
 """After about so many a ledger is opened anew, whatever has happened."""
@@ -35,7 +36,7 @@ REPLAYS = 4
 class Opening(Struct, frozen=True, kw_only=True):
     """
     All that the ledger of a cluster depends on, with nothing reserved. `gangs` has the pods of each group that the snapshot shows, as
-    its manifests say.
+    its manifests say, and `namespaces` the labels that the source gives to namespaces.
     """
 
     cluster: Cluster
@@ -44,6 +45,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     gangs: Mapping[str, Gang]
     slice_topology: str
     now: datetime
+    namespaces: Namespaces = NO_NAMESPACES
 
     def open(self, nodes: Nodes | None = None) -> Ledger:
         """`nodes` are those of the snapshot, where somebody has read them already."""
@@ -55,6 +57,7 @@ class Opening(Struct, frozen=True, kw_only=True):
             self.slice_topology,
             self.now,
             nodes,
+            self.namespaces,
         )
 
     def gives(self, ledger: Ledger, before: Opening) -> bool:
@@ -64,6 +67,7 @@ class Opening(Struct, frozen=True, kw_only=True):
             and self.snapshot is before.snapshot
             and self.columns.names == before.columns.names
             and self.slice_topology == before.slice_topology
+            and self.namespaces == before.namespaces
             and self.gangs == before.gangs
             and ledger.nodes.catalogue == Catalogue.of(self.cluster, self.snapshot, self.now)
         )

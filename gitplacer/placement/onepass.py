@@ -57,6 +57,7 @@ from gitplacer.relocation.memory import left_over
 from gitplacer.relocation.moves import moves_of
 from gitplacer.relocation.removals import held_removals
 from gitplacer.relocation.silence import silent_clusters
+from gitplacer.scheduler.objects import Namespaces
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import WORKLOADS
 
@@ -221,7 +222,14 @@ class Pass:
             gangs={group.name: self.rosters.seen_on(group.name, name) for group in capacity.groups},
             slice_topology=self.snapshot.profiles[name].slice_topology,
             now=self.snapshot.now,
+            namespaces=self._described,
         )
+
+    @cached_property
+    def _described(self) -> Namespaces:
+        """The labels of namespaces that the source describes: with them they are made, or changed, wherever a group comes to one."""
+        described = self.snapshot.source.namespaces.items()
+        return {name: item.labels for name, item in described if item.labels and not item.held}
 
     @cached_property
     def claims(self) -> dict[str, Claim]:

@@ -71,6 +71,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
 Namespaces = Mapping[str, Labels]
 """The labels of each namespace that is known."""
+NO_NAMESPACES: Namespaces = {}
 
 
 class NamespacesByName(UserDict[str, Labels]):
