@@ -247,6 +247,10 @@ def test_a_tight_fit_says_how_and_what_goes_wrong() -> None:
         (nodes("8", "8"), pods(3, ports=[{"hostPort": 80}]), "HostPortTaken", "host port"),
         (nodes("8"), pods(2, labels={"a": "b"}, affinity=pod_rule("podAntiAffinity", {"a": "b"}, "kubernetes.io/hostname")), "PodAffinity", "1 of 2"),
         ([node(f"n{i}", labels={"zone": "z"}) for i in "ab"], pods(3, labels={"a": "b"}, topologySpreadConstraints=[spread({"a": "b"}, minDomains=2)]), "TopologySpread", "zone"),
+        # of several rules that which refuses the node
+        ([node("a", labels={"zone": "z", "rack": "r"})], pods(3, labels={"a": "b"}, topologySpreadConstraints=[spread({"a": "b"}, skew=9), spread({"a": "b"}, "rack", minDomains=2)]), "TopologySpread", "topology spread over rack"),
+        ([node("a", labels={"zone": "z"})], pods(1, affinity=pod_rule("podAffinity", {"app": "cache"}), topologySpreadConstraints=[spread({"a": "b"}, skew=9)]), "PodAffinity", "1 of 1 node: pod affinity"),
+        ([node("a", labels={"zone": "z"})], pods(2, labels={"a": "b"}, affinity=pod_rule("podAntiAffinity", {"a": "b"}), topologySpreadConstraints=[spread({"a": "b"}, skew=9)]), "PodAffinity", "1 of 1 node: pod affinity"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_what_is_short_and_on_how_many_nodes(

@@ -351,6 +351,14 @@ def _scored(pod: Pod) -> Iterable[PodTerm]:
     return (term for term in pod.pod_affinity if not term.by_itself)
 
 
+def allowed_by_spread(rule: SpreadRule, counters: Sequence[Counter], counts: Sequence[Ints]) -> Mask:
+    """The nodes on which one spread constraint lets a pod."""
+    here = counts[rule.counter]
+    lowest = 0 if rule.too_few else int(here[rule.domains].min())
+    fine: Mask = here[counters[rule.counter].of] + rule.itself - lowest <= rule.max_skew
+    return fine
+
+
 def allowed(rules: Rules, counters: Sequence[Counter], counts: Sequence[Ints]) -> Mask | None:
     """
     The nodes on which a pod's rules about others let it, apart from labels that they lack; None is all of them.
@@ -358,9 +366,7 @@ def allowed(rules: Rules, counters: Sequence[Counter], counts: Sequence[Ints]) -
     """
     mask: Mask | None = None
     for rule in rules.spread:
-        here = counts[rule.counter]
-        lowest = 0 if rule.too_few else int(here[rule.domains].min())
-        fine = here[counters[rule.counter].of] + rule.itself - lowest <= rule.max_skew
+        fine = allowed_by_spread(rule, counters, counts)
         mask = fine if mask is None else mask & fine
     if rules.affinity:
         if any(counts[i].any() for i in rules.affinity):

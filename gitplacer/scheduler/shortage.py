@@ -20,7 +20,7 @@ from gitplacer.model.decision import Reason
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.plaintext import counted
 from gitplacer.scheduler.board import Board, Bound
-from gitplacer.scheduler.neighbours import Mask, allowed
+from gitplacer.scheduler.neighbours import Mask, allowed, allowed_by_spread
 from gitplacer.scheduler.objects import PODS
 from gitplacer.scheduler.packing import closest
 
@@ -148,19 +148,25 @@ def _when_empty(board: Board, k: int) -> Mask:
 def _tally(board: Board, state: Bound, k: int) -> tuple[tuple[Reason, str, int], ...]:
     """Why each node takes no further pod of a class; nodes that do are left out."""
     counted: Counter[tuple[Reason, str]] = Counter()
-    others = allowed(board.rules[k], board.counters, state.counts)
+    rules, counters = board.rules[k], board.counters
+    others = allowed(rules, counters, state.counts)
+    spreads = [
+        (counters[rule.counter].key, allowed_by_spread(rule, counters, state.counts))
+        for rule in (rules.spread if others is not None else ())
+    ]
     room = state.room(k)
     for i in range(len(board.nodes)):
-        refusal = _refusal(board, state, k, i, int(room[i]), others is None or bool(others[i]))
+        said = next((key for key, mask in spreads if not mask[i]), "")
+        refusal = _refusal(board, state, k, i, int(room[i]), others is None or bool(others[i]), said)
         if refusal is not None:
             counted[refusal] += 1
     return tuple((*key, n) for key, n in sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _refusal(
-    board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool
+    board: Board, state: Bound, k: int, i: int, room: int, allowed_by_others: bool, spread: str
 ) -> tuple[Reason, str] | None:
-    """A rule about other pods comes before room: more room would not help there."""
+    """A rule about other pods comes before room: more room would not help there. `spread` is over what a constraint refuses the node, '' where none does."""
     obstacle = board.site.obstacle(board.classes[k], i)
     if obstacle is not None:
         return obstacle
@@ -171,10 +177,7 @@ def _refusal(
     if board.neighbourhood.refused[k][i] or board.site.kept_off(board.classes[k])[i]:
         return Reason.POD_AFFINITY, ""
     if not allowed_by_others:
-        rules = board.rules[k]
-        if rules.spread:
-            return Reason.TOPOLOGY_SPREAD, board.counters[rules.spread[0].counter].key
-        return Reason.POD_AFFINITY, ""
+        return (Reason.TOPOLOGY_SPREAD, spread) if spread else (Reason.POD_AFFINITY, "")
     if room <= 0:
         free = board.loads.free(int(state.load[i]))
         lacking = [
