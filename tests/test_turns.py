@@ -16,6 +16,7 @@ from gitplacer.controller.schedule import NEVER, Due, Pace, after_look, after_pa
 from gitplacer.controller.turns import RULES, Backoff, Fault, Outcome, backed_off
 from gitplacer.controller.wakes import SystemClock, Wakes
 from gitplacer.git.program import GitError
+from gitplacer.git.storing import NotStored
 from gitplacer.problemcodes import FAILURES
 from gitplacer.problems import Location, Problem, Rejected, Severity
 from gitplacer.settings import UsageError
@@ -131,6 +132,19 @@ ASIDE = Problem(Location("capacity/a.yaml", 4, 9), "UnknownCluster", "is nobody'
             "see there",
         ),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), Fault.DISK_FULL, "Disk quota exceeded", "room"),
+        (
+            NotStored("cannot write to /c: No space left on device", hint="make it"),
+            Fault.DISK_FULL,
+            "/c: No space",
+            "make it",
+        ),
+        (NotStored("cannot write to /c: Read-only file system"), Fault.MISCONFIGURED, "/c: Read-only", ""),
+        (
+            OSError(errno.EIO, "Input/output error", "/c/x"),
+            Fault.UNEXPECTED,
+            "/c/x: Input/output error",
+            "this machine",
+        ),
         (sqlite3.DatabaseError("malformed"), Fault.DAMAGED_CACHE, "malformed", ""),
         (MemoryError(), Fault.UNEXPECTED, "MemoryError", "bug"),
         (ValueError("a\x1b[31mb\nc"), Fault.UNEXPECTED, "ValueError: a", "bug"),

@@ -24,10 +24,10 @@ from gitplacer.settings import UsageError
 
 _LONGEST = 2000
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_FULL_WORDS = ("No space left on device", "Disk quota exceeded")
+_FULL_WORDS = ("No space left on device", "Disk quota exceeded", "Out of diskspace")
 _STARTED_WRONG = (
     "BadAddress", "NoSuchDirectory", "NotARepository", "UnsupportedObjectFormat", "GitMissing", "UntrustedCache",
-    "PathClash", "ForeignCommit", "NotWritten", "Unreadable", "NotSigned", "BadTimeout", "BadLimit",
+    "PathClash", "ForeignCommit", "NotWritten", "NotStored", "Unreadable", "NotSigned", "BadTimeout", "BadLimit",
 )  # fmt: skip
 KINDS: Mapping[str, Fault] = {
     "LostRace": Fault.LOST_RACE,
@@ -106,6 +106,11 @@ def _found(error: Exception) -> Found:
             return Found(Fault.MISCONFIGURED, str(error), error.hint)
         case OSError() if error.errno in _FULL:
             return Found(Fault.DISK_FULL, str(error), "make room on this disk")
+        case OSError():
+            where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+            return Found(
+                Fault.UNEXPECTED, f"{where}{error.strerror or error}", "look at this machine if it comes again"
+            )
         case sqlite3.Error():
             return Found(Fault.DAMAGED_CACHE, f"the cache cannot be used: {error}")
     text = f"{type(error).__name__}: {error}"

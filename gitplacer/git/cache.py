@@ -20,6 +20,8 @@ import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+VARIABLE = "GITPLACER_CACHE"
+"""Of the environment: where the cache is."""
 MAX_BYTES = 512 * 1024 * 1024
 
 _CHECK = 8
@@ -37,7 +39,7 @@ class UntrustedFolder(Exception):
 
 def default_cache_dir() -> Path:
     """$GITPLACER_CACHE, else $XDG_CACHE_HOME/gitplacer, else ~/.cache/gitplacer."""
-    own = os.environ.get("GITPLACER_CACHE", "")
+    own = os.environ.get(VARIABLE, "")
     if own:
         return Path(own).absolute()
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))

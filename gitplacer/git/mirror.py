@@ -20,12 +20,12 @@ import re
 import shutil
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.asking import Sort, request
-from gitplacer.git.cache import UntrustedFolder, private_folder
+from gitplacer.git.cache import VARIABLE, UntrustedFolder, private_folder
 from gitplacer.git.program import (
     NO_REPOSITORY,
     CommandFailed,
@@ -38,6 +38,7 @@ from gitplacer.git.program import (
     most_brought,
     most_written,
 )
+from gitplacer.git.storing import stored_in
 
 _GROWTH = 4
 _SPARE = 64 << 20
@@ -106,7 +107,10 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
 
 
 class Mirror:
-    """The mirror of one remote repository in a cache directory. Raises GitError when that directory is unsafe."""
+    """
+    The mirror of one remote repository in a cache directory. Raises GitError when that directory is unsafe, and NotStored where it takes
+    nothing more.
+    """
 
     def __init__(self, address: Address, cache_dir: Path) -> None:
         self.address = address
@@ -114,7 +118,7 @@ class Mirror:
         try:
             self.path = private_folder(cache_dir, "repos") / f"{key}.git"
         except UntrustedFolder as error:
-            raise GitError(f"{error}", "UntrustedCache", "set GITPLACER_CACHE to a directory of your own") from None
+            raise GitError(f"{error}", "UntrustedCache", f"set {VARIABLE} to a directory of your own") from None
         self.git = Git(self.path)
 
     def fetch(self, refs: Mapping[str, str]) -> dict[str, str]:
@@ -183,10 +187,15 @@ class Mirror:
         try:
             return size > _GROWTH * int(noted.read_text()) + _SPARE
         except (OSError, ValueError):
-            noted.write_text(f"{size}\n")
+            with suppress(OSError):  # what was brought is there all the same
+                noted.write_text(f"{size}\n")
             return False
 
     def _fetch_once(self, refs: Mapping[str, str], lock: int) -> None:
+        with stored_in(self.path.parent, VARIABLE):
+            self._bring(refs, lock)
+
+    def _bring(self, refs: Mapping[str, str], lock: int) -> None:
         if not (self.path / "HEAD").exists():
             Git(NO_REPOSITORY).run(
                 "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--", str(self.path)
@@ -235,7 +244,7 @@ class Mirror:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        with self.path.with_suffix(".lock").open("w") as lock:
+        with stored_in(self.path.parent, VARIABLE), self.path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # given back by the system even when we are killed
             yield lock.fileno()
 

@@ -116,6 +116,15 @@ _HINTS = (
         re.compile(r"bad object [0-9a-f]{40}|cannot simplify commit|unable to read tree|Failed to traverse parents"),
         "an object is missing or damaged: git fsck says which; a partial clone lacks objects: clone it in full",
     ),
+    (
+        re.compile(rf"^(?!remote:).*(?:died of signal {int(signal.SIGXFSZ)}\b|File too large)", re.MULTILINE),
+        "ulimit -f says how large a file may be here",
+    ),
+    (
+        re.compile(rf"^(?!remote:).*died of signal {int(signal.SIGKILL)}\b", re.MULTILINE),
+        "somebody ended it, or this machine did for want of memory: let it have more, and try again",
+    ),
+    (re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace"), "make room on that disk"),
 )
 """What to do about what git says of a repository that is there, and that it cannot work with."""
 
@@ -286,16 +295,16 @@ class Git:
                 try:
                     if most is not None:
                         _limit(process, most)
-                    stdout, stderr = _exchanged(process, args[0], given, seconds)
+                    stdout, stderr = _exchanged(process, _named(args), given, seconds)
                 except BaseException as error:  # too late, or a signal that ends us
                     _end(process, whole_group=talk is not None)
                     if seconds is not None and isinstance(error, subprocess.TimeoutExpired):
-                        raise TimedOut(args[0], seconds) from None
+                        raise TimedOut(_named(args), seconds) from None
                     raise
         if check and process.returncode != 0:
             if self.git_dir != NO_REPOSITORY and not self.git_dir.exists():
-                raise Vanished(args[0], self.git_dir)
-            raise CommandFailed(args[0], stdout, stderr)
+                raise Vanished(_named(args), self.git_dir)
+            raise CommandFailed(_named(args), stdout, stderr + _ended_by(process.returncode))
         if warned is not None:
             warned += os.fsdecode(stderr).splitlines()
         return stdout
@@ -313,6 +322,16 @@ class Git:
             )
         except OSError as error:
             raise not_started(error) from None
+
+
+def _named(args: Sequence[str]) -> str:
+    """The command among arguments that may begin with settings."""
+    return next(arg for before, arg in zip(("", *args), args, strict=False) if arg != "-c" and before != "-c")
+
+
+def _ended_by(code: int) -> bytes:
+    """What nobody says of a git that a signal has ended, in git's own words for what it has started itself."""
+    return f"\nfatal: git died of signal {-code}\n".encode() if code < 0 else b""
 
 
 def _limit(process: subprocess.Popen[bytes], most: int) -> None:

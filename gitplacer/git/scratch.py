@@ -15,19 +15,34 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitplacer.git.storing import NotStored, stored_in
+
 _PREFIX = "gitplacer-scratch-"
+_VARIABLE = "TMPDIR"
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """An empty folder below the system's one for temporary files, only for us. Raises OSError."""
-    _sweep(Path(tempfile.gettempdir()))
-    folder, lock = _locked_folder()
+    """An empty folder below the system's one for temporary files, only for us. Raises NotStored, also for what its user could not write there."""
+    below = _below()
+    _sweep(below)
+    with stored_in(below, _VARIABLE):
+        folder, lock = _locked_folder()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+
+
+def _below() -> Path:
+    """The system's folder for temporary files."""
     try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        raise NotStored(
+            "no directory for temporary files can be written to", hint=f"set {_VARIABLE} to one that can"
+        ) from None
 
 
 def _locked_folder() -> tuple[Path, int]:

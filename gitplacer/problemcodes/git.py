@@ -130,8 +130,13 @@ FAILURES: Mapping[str, Failure] = {
         "`GITPLACER_GIT_LIMIT` is no amount of bytes.",
         "Give one such as `20Gi`, or unset it.",
     ),
+    "NotStored": Failure(
+        "The cache, or the directory for temporary files, cannot be written to: its disk is full or read-only, or a file there is somebody "
+        "else's.",
+        "Make room, or name another directory: `GITPLACER_CACHE` for the cache, which may be deleted at any time, and `TMPDIR`.",
+    ),
     "UntrustedCache": Failure(
-        "The cache directory can be written by others.",
+        "The cache directory can be written by others, or cannot be made.",
         "Set `GITPLACER_CACHE` to a directory of your own.",
     ),
     "NotSigned": Failure(
