@@ -453,3 +453,51 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_cache_dir() == Path("/var/cache/ada/gitplacer")
     monkeypatch.setenv("GITPLACER_CACHE", "/cache")
     assert default_cache_dir() == Path("/cache")
+
+
+def proposed_by_number(number: int) -> dict[str, NewCommit]:
+    return {f"gitplacer/proposed/a/{each}": step(f"move {each}", {f"moved/{each}": b"x"}) for each in range(number)}
+
+
+def heads(bare: Path) -> list[str]:
+    return git("for-each-ref", "--format=%(refname:short)", "refs/heads/", cwd=bare).split()
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_more_proposals_than_one_command_may_name_go_out_in_several(
+    number: int, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that moves with the pass in the first push is as many as fit; the rest follows, and so does what is withdrawn."""
+    monkeypatch.setattr(publishing, "_AT_ONCE", 2)
+    with opened(bare) as deployment:
+        tip = deployment.publish([step("first", {"a": b"a"})], proposals=proposed_by_number(number))
+        assert deployment.refused == ""
+    assert heads(bare) == [*sorted(proposed_by_number(number)), "main"]
+    assert {git("rev-parse", f"{name}~1", cwd=bare) for name in proposed_by_number(number)} == {tip}
+    with opened(bare) as deployment:
+        assert deployment.is_proposed(proposed_by_number(number))
+        deployment.publish([], proposals={})
+    assert heads(bare) == ["main"]
+
+
+def test_a_command_line_has_room_for_as_many_proposals_as_go_out_at_once() -> None:
+    """Of the longest names that a branch can have here. The system has 2 MiB for arguments and the environment together."""
+    longest = len("refs/heads/gitplacer/proposed/") + 253
+    assert publishing._AT_ONCE * (len("--force-with-lease=::") + 2 * (longest + 40 + 9)) < 1 << 20
+
+
+def test_where_some_proposals_are_refused_the_others_stand_and_it_is_told_in_one_line(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "_AT_ONCE", 2)
+    hook = bare / "hooks" / "update"
+    hook.parent.mkdir(exist_ok=True)
+    refusing = 'case "$1" in */1|*/4) seq -f "no: a rule of %05g" 400 >&2; exit 1;; esac'
+    hook.write_text(f"#!/bin/sh\n{refusing}\n")
+    hook.chmod(0o755)
+    with opened(bare) as deployment:
+        tip = deployment.publish([step("first", {"a": b"a"})], proposals=proposed_by_number(7))
+        assert deployment.refused.startswith("hook declined; no: a rule of 00001; no: a rule of 00002; ")
+        assert len(deployment.refused) <= 500
+    assert git("rev-parse", "main", cwd=bare) == tip
+    assert heads(bare) == [*(f"gitplacer/proposed/a/{each}" for each in (0, 2, 3, 5, 6)), "main"]

@@ -26,7 +26,7 @@ from gitplacer.git.newcommits import NewCommit, added, blobs, imported, repeated
 from gitplacer.git.notes import Note, push_note
 from gitplacer.git.objects import MissingObject
 from gitplacer.git.ourbranches import INPUTS, NEXT, PROPOSALS, SQUASHED, is_of_a_pass, undated
-from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError
+from gitplacer.git.program import NO_REPOSITORY, CommandFailed, Git, GitError, TimedOut
 from gitplacer.git.pushing import Change, Updates, push, reason_of, send
 from gitplacer.git.reading import Commit, Repository, check_branch, parse_commit
 from gitplacer.git.resigning import same_but_signatures, sign_all
@@ -36,6 +36,8 @@ from gitplacer.tree import FILE, Tree, blob_id, differing_paths
 
 _MANY = 2_000
 """Texts of steps from which on they are kept by two processes."""
+_AT_ONCE = 1_000
+"""Branches with proposals that go out in one push: each is named twice in its arguments, for which the system has limited room."""
 _STEPS = 10_000
 """Commits that one pass may have."""
 
@@ -356,17 +358,24 @@ class Deployment:
         updates: Updates,
     ) -> None:
         """
-        All in one push. Where the server does not take that, the pass lands without its proposals, and these are tried by
-        themselves: they are an offer, and no part of what is deployed.
+        All in one push, or what is too many for one behind it. Where the server does not take that, the pass lands without its proposals, and
+        these are tried by themselves: they are an offer, and no part of what is deployed.
         """
         main = self._updates(new, new_inputs) if new is not None else {}
+        names = list(updates)
+        left = [{name: updates[name] for name in names[at : at + _AT_ONCE]} for at in range(0, len(names), _AT_ONCE)]
         try:
-            send(self.address, scratch, {**main, **updates}, atomic=True)
+            send(self.address, scratch, {**main, **left[0]}, atomic=True)
+            del left[0]
         except CommandFailed:
             if new is not None:
-                push(self.address, scratch, self._updates(new, new_inputs))
+                push(self.address, scratch, main)
+        for some in left:
             try:
-                send(self.address, scratch, updates, atomic=False)
+                send(self.address, scratch, some, atomic=False)
+            except TimedOut as failure:
+                self.refused = reason_of(failure)
+                return  # and not as long once more for each of the others
             except CommandFailed as failure:
                 self.refused = reason_of(failure)
 

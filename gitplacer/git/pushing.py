@@ -124,12 +124,12 @@ def _refused(address: Address, failure: CommandFailed, where: str, said: str) ->
 
 
 def reason_of(failure: CommandFailed) -> str:
-    """Why a server said no, with what its hooks printed."""
+    """Why a server said no, with what its hooks printed, in one line."""
     given = re.findall(r"^!\t[^\t]*\t\[[^]]*\] \((.*)\)$", failure.stdout, re.MULTILINE)
     causes = [text for text in dict.fromkeys(given) if text not in ("atomic push failed", "unpacker error")]
     remote = re.findall(r"^(?:remote|error: remote unpack failed): (.*)$", failure.stderr, re.MULTILINE)
     lines = [one_line(text) for text in (*causes, *remote)]
-    return "; ".join(text for text in lines if text) or cause(failure.stderr)
+    return one_line("; ".join(text for text in dict.fromkeys(lines) if text) or cause(failure.stderr))
 
 
 def _left_lock(said: str) -> Path | None:
