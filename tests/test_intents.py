@@ -242,6 +242,21 @@ def test_a_file_with_changes_of_its_own_is_not_written_over(fleet: Fleet, shell:
     assert (head(fleet), path.read_text()) == (before, text)
 
 
+@pytest.mark.parametrize("command", ["suspend prod/api", "move prod/api --to b"])
+@pytest.mark.parametrize("locked", ["index.lock", "refs/heads/main.lock"])
+def test_what_cannot_be_written_to_the_end_is_taken_back(command: str, locked: str, fleet: Fleet, shell: Shell) -> None:
+    """A branch that were ahead of the work tree would have the next commit of somebody undo it unseen. Somebody's git is at work here."""
+    before, files = head(fleet), {path: path.read_bytes() for path in fleet.source.glob("*/**/*.yaml")}
+    lock = fleet.source / ".git" / locked
+    lock.touch()
+    done = shell(*command.split())
+    lock.unlink()
+    assert (done.code, head(fleet), status(fleet)) == (1, before, "")
+    assert {path: path.read_bytes() for path in fleet.source.glob("*/**/*.yaml")} == files
+    assert shell(*command.split()).code == 0
+    assert (head(fleet, "HEAD~1"), status(fleet)) == (before, "")
+
+
 def test_a_link_in_the_way_is_not_followed(fleet: Fleet, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (fleet.source / "approvals").symlink_to(tmp_path / "outside")

@@ -9,11 +9,12 @@ hook is run and nothing is pushed.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gitplacer.git.newcommits import Identity
 from gitplacer.git.program import CommandFailed, Git, GitError, not_started
 from gitplacer.git.reading import NoSuchRevision, Repository, check_branch
 from gitplacer.git.scratch import scratch_folder
+from gitplacer.git.storing import stored_in
 from gitplacer.git.worktree import read_work_tree
 from gitplacer.tree import Changes, Entry, Tree, blob_id
 
@@ -68,27 +70,27 @@ class SourceBranch:
 
     def commit(self, changes: Changes, message: str, *, author: Identity, when: datetime) -> str:
         """
-        Commit files that are written, by paths from the root of the repository, and return the commit. Raises NotWritten, and then
-        nothing has changed.
+        Commit files that are written, by paths from the root of the repository, and return the commit. Raises GitError (NotWritten,
+        NotStored, …), and then nothing has changed.
         """
         with Repository(self._address, self._git, {}) as repository:
             tree = repository.tree(self.base)
         if self.is_checked_out:
             self._refuse_dirty(tree, changes)
         new = self._commit(tree, changes, message, author, when)
-        try:
-            self._git.run(
-                "update-ref",
-                f"-m=commit: {message.partition(chr(10))[0]}",
-                "--end-of-options",
-                self._ref,
-                new,
-                self._old or "0" * 40,
-            )
-        except CommandFailed:
-            raise NotWritten(f"branch {self.name} has moved in the meantime", hint="run it again") from None
-        if self.is_checked_out:
-            self._lay_out(tree, changes)
+        with self._laid_out(tree, changes) if self.is_checked_out else contextlib.nullcontext():
+            try:
+                with stored_in(self._git.git_dir):
+                    self._git.run(
+                        "update-ref",
+                        f"-m=commit: {message.partition(chr(10))[0]}",
+                        "--end-of-options",
+                        self._ref,
+                        new,
+                        self._old or "0" * 40,
+                    )
+            except CommandFailed:
+                raise NotWritten(f"branch {self.name} has moved in the meantime", hint="run it again") from None
         return new
 
     def _refuse_dirty(self, tree: Tree, changes: Changes) -> None:
@@ -120,10 +122,13 @@ class SourceBranch:
         with scratch_folder() as folder:
             own = _WithIndex(self._git.git_dir, Path(folder) / "index", author, when)
             own.run("read-tree", "--end-of-options", self.base)
-            own.run("update-index", "-z", "--index-info", input=self._index_lines(own, tree, changes))
-            made = own.run("write-tree").decode().strip()
+            with stored_in(own.git_dir):
+                lines = self._index_lines(own, tree, changes)
+            own.run("update-index", "-z", "--index-info", input=lines)
             text = message.rstrip("\n").encode() + b"\n"
-            return own.run("commit-tree", f"-p{self.base}", "--end-of-options", made, input=text).decode().strip()
+            with stored_in(own.git_dir):
+                made = own.run("write-tree").decode().strip()
+                return own.run("commit-tree", f"-p{self.base}", "--end-of-options", made, input=text).decode().strip()
 
     def _index_lines(self, git: Git, tree: Tree, changes: Changes) -> bytes:
         lines = []
@@ -133,17 +138,40 @@ class SourceBranch:
             lines.append(f"{entry.mode} {oid}\t{path}\0".encode())
         return b"".join(lines)
 
-    def _lay_out(self, tree: Tree, changes: Changes) -> None:
-        """Make index and work tree those of the commit, for its files."""
-        lines = [
-            f"{tree.entries[path].mode if path in tree else '100644'} {blob_id(data)}\t{path}\0".encode()
-            for path, data in sorted(changes.written.items())
-        ]
-        self._git.run("update-index", "-z", "--index-info", input=b"".join(lines))
-        for path, data in sorted(changes.written.items()):
-            place = self._cwd / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+    @contextlib.contextmanager
+    def _laid_out(self, tree: Tree, changes: Changes) -> Iterator[None]:
+        """
+        Make index and work tree those of the commit, for its files, before its branch moves: a branch that is ahead of both would have the
+        next commit of somebody take back what this one does. As they were where anything fails.
+        """
+        places = {path: self._cwd / path for path in sorted(changes.written)}
+        before = {path: place.read_bytes() if place.exists() else None for path, place in places.items()}
+        try:
+            with stored_in(self._git.git_dir):
+                self._stage(
+                    f"{tree.entries[path].mode if path in tree else '100644'} {blob_id(changes.written[path])}\t{path}\0"
+                    for path in places
+                )
+            with stored_in(self._cwd):
+                for path, place in places.items():
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(changes.written[path])
+            yield
+        except BaseException:
+            for path, data in before.items():  # first, because that makes room
+                with contextlib.suppress(OSError):
+                    places[path].unlink(missing_ok=True) if data is None else places[path].write_bytes(data)
+            with contextlib.suppress(GitError):
+                self._stage(
+                    f"{tree.entries[path].mode} {tree.entries[path].oid}\t{path}\0"
+                    if path in tree
+                    else f"0 {'0' * 40}\t{path}\0"
+                    for path in places
+                )
+            raise
+
+    def _stage(self, lines: Iterable[str]) -> None:
+        self._git.run("update-index", "-z", "--index-info", input="".join(lines).encode())
 
     def _line(self, *args: str, check: bool = True) -> str:
         return self._git.run(*args, check=check).decode("utf-8", "replace").strip()

@@ -35,10 +35,10 @@ class NotStored(GitError):
 
 
 @contextlib.contextmanager
-def stored_in(folder: Path, variable: str) -> Iterator[None]:
+def stored_in(folder: Path, variable: str = "") -> Iterator[None]:
     """
     Tell of what could not be written below `folder` as that: raises NotStored instead of the CommandFailed or OSError that came of it, and
-    lets others pass. `variable` of the environment is what names another folder.
+    lets others pass. `variable` of the environment is what names another folder. To be put around what writes nowhere else.
     """
     try:
         yield
@@ -58,7 +58,10 @@ def not_stored(folder: Path, error: OSError, variable: str) -> NotStored:
     # A full disk is full for every file; but one file alone may be somebody else's.
     where = error.filename if isinstance(error.filename, str) and error.errno in _CLOSED else folder
     elsewhere = f"set {variable} to a directory of your own"
-    hint = f"make room there, or {elsewhere} that has some" if error.errno in _FULL else elsewhere
+    if error.errno in _FULL:
+        hint = f"make room there, or {elsewhere} that has some" if variable else "make room there"
+    else:
+        hint = elsewhere if variable else "let this user write there"
     return NotStored(f"cannot write to {where}: {error.strerror}", hint=hint)
 
 
