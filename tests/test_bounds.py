@@ -21,7 +21,7 @@ from gitplacer.placement.autoscalers.patterns import MOST_KINDS, OutOfSteps, Ste
 from gitplacer.placement.pack import Packing
 from gitplacer.problems import Problem, Severity
 from gitplacer.source.shares import Share, beyond, share_problems
-from tests.stories import ANYWHERE, Story, cluster, policy, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
 from tests.test_fit import ledger
 
 
@@ -410,6 +410,24 @@ def test_what_runs_is_not_removed_because_its_kind_or_name_is_misspelt(written: 
     assert (decision.group, decision.action.value, decision.after) == ("other/svc", "Hold", ("a",))
     assert decision.finding.code.value == "UnreadableSource" and decision.finding.subject == path
     assert [p.location.file for p in done.problems if p.severity is Severity.ERROR] == [path]
+
+
+def test_what_runs_is_not_removed_for_a_name_under_which_it_cannot_run() -> None:
+    """Kubernetes takes `svc.v2`; KubeRay makes the names of Services of it, which have no dots. Which of two it was before nobody knows."""
+    story = small_fleet()
+    path = "workloads/other/svc.yaml"
+    story.source[path] += "---\n" + "".join(rayservice("other", "second").values())
+    story.run()
+    written = story.source[path].replace("{name: second,", "{name: third,")
+    story.source[path] = written.replace("{name: svc,", "{name: svc.v2,")
+    held, gone = "Hold a UnreadableSource", "Remove  SourceRemoved"
+    assert outcome(story.run()) == {
+        "other/second": held, "other/svc": held, "other/svc.v2": "Hold  HasProblems", "other/third": "Place a Fits",
+    }  # fmt: skip
+    story.source[path] = written.replace("{name: svc,", "{name: svc-v2,")
+    assert outcome(story.run()) == {
+        "other/second": gone, "other/svc": gone, "other/svc-v2": "Place a Fits", "other/third": "Keep a Kept",
+    }  # fmt: skip
 
 
 def test_an_annotation_may_have_a_key_in_any_case() -> None:

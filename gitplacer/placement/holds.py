@@ -7,6 +7,8 @@ what only an Approval may remove. Nothing is ever removed because something coul
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from gitplacer.grouping import Group
 from gitplacer.kinds.record import RECORDS, PlacementRecord
 from gitplacer.kinds.selectors import ObjectSelector
@@ -65,9 +67,23 @@ def _selects_some(select: ObjectSelector, group: Group, snapshot: Snapshot) -> b
     return any(selects(select, m, snapshot.source.namespace_labels) for m in (*group.members, *group.shared))
 
 
-def kept(snapshot: Snapshot, record: PlacementRecord) -> Finding | None:
-    """Why what is deployed of a group stays, though the source has no such group; None if it is to be removed."""
-    unread = unreadable_sources(snapshot, record)
+Refused = Set[tuple[str, str, str]]
+"""A file, and API group and kind of an object in it, of groups that are new and held."""
+
+
+def refused(snapshot: Snapshot) -> Refused:
+    """What stands in the source, was never deployed, and is not let in."""
+    new = (g for g in snapshot.groups.values() if g.problems and snapshot.predecessor(g) is None)
+    return {(m.path, m.identity.api_group, m.identity.kind) for group in new for m in group.members}
+
+
+def kept(snapshot: Snapshot, record: PlacementRecord, refused_: Refused) -> Finding | None:
+    """
+    Why what is deployed of a group stays, though the source has no such group; None if it is to be removed. Where one of its kind that is `refused` has
+    come to its file it may be the same by another name: nothing runs under that, so nothing is taken away for it.
+    """
+    instead = {m.source for m in record.members if (m.source, m.identity.api_group, m.identity.kind) in refused_}
+    unread = sorted({*unreadable_sources(snapshot, record), *instead})
     if unread:
         return Finding(code=Reason.UNREADABLE_SOURCE, subject=", ".join(unread))
     undeclared = undeclared_members(snapshot, record)

@@ -32,7 +32,7 @@ from gitplacer.placement.eligibility import (
     not_the_tenants,
 )
 from gitplacer.placement.entrance import Entrance
-from gitplacer.placement.holds import held, kept
+from gitplacer.placement.holds import Refused, held, kept, refused
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.lent import lent
@@ -101,7 +101,8 @@ class Pass:
             **{g: self._where(record) for g, record in (*self.records.items(), *self.orphans.items())},
             **{g: snapshot.deployed_clusters(g) for g in snapshot.broken_records if g in self.groups},
         }
-        self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r))}
+        not_let_in: Refused = refused(snapshot) if self.orphans else frozenset()
+        self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r, not_let_in))}
         self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
         self.held |= {g: f for g, f in also_held.items() if g not in self.held}
         self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
