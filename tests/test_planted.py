@@ -298,7 +298,7 @@ TRIED: Mapping[tuple[str, ...], int] = {
     ("suspend", "prod/api", REASON, "SOURCE", "+", AT): 0,
     ("resume", "prod/api", REASON, "SOURCE", "+", AT): 0,
     ("move", "prod/api", "--to=OTHER", REASON, "SOURCE", "+", AT): 0,
-    ("return", "prod/api", REASON, "SOURCE", "+", AT): 0,
+    ("return", "prod/api", REASON, "SOURCE", "+", AT): 1,  # it is where it was placed
     ("drain", "a", REASON, "--diff", "--body=STORY", "SOURCE", "+", AT): 0,
     ("plan", "--pages=PAGES", "--format=markdown", "SOURCE", "+", AT): 0,
     ("report", "-o", "PAGE", "SOURCE", "+", AT): 0,

@@ -16,13 +16,16 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
 from gitplacer.scheduler import ClusterObjects, Node, Pod
-from gitplacer.scheduler.objects import HOSTNAME, PODS, Namespaces, NamespacesByName
+from gitplacer.scheduler.objects import HOSTNAME, NO_NAMESPACES, PODS, Namespaces, NamespacesByName
 
 UNKNOWN_SIZE = "a pod on it is of unknown size"
 
 
 def as_seen(
-    nodes: Nodes, snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang], described: Namespaces
+    nodes: Nodes,
+    snapshot: CapacitySnapshot,
+    gang_of: Callable[[str], Gang],
+    described: Namespaces = NO_NAMESPACES,
 ) -> ClusterObjects:
     """
     `gang_of` gives the pods of a group as its manifests say, () for one that nobody knows any more. `described` are the labels that namespaces
