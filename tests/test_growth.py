@@ -292,6 +292,25 @@ def test_accounts_that_are_missing_are_not_held_against_all_that_are_there(
     assert list(map(str, too_fast([counted(once) for once in reads]))) == []
 
 
+def test_a_row_of_routes_of_which_each_leads_to_the_next_is_followed_once() -> None:
+    """Written from the far end to the app, so that whoever goes over all of them again and again gets one further each time."""
+    route = "{apiVersion: traefik.io/v1alpha1, kind: TraefikService, metadata: {name: to-AT}, spec: {mirroring: {name: NEXT, kind: KIND}}}"
+
+    def row(number: int) -> Story:
+        story = _one_namespace(1, _APP, once=_SERVICE)
+        for at in range(100, 100 + number):
+            last = at == 99 + number
+            to, kind = ("all", "Service") if last else (f"to-{at + 1}", "TraefikService")
+            text = route.replace("AT", str(at)).replace("NEXT", to).replace("KIND", kind)
+            story.source[f"workloads/all/to-{at}.yaml"] = text
+        return story
+
+    sources = [read_source(row(number).inputs().source, NoMemo()) for number in (40, 80, 160)]
+    groups = [partial(group_objects, source) for source in sources]
+    assert [[len(group.members) for group in once().groups.values()] for once in groups] == [[42], [82], [162]]
+    assert list(map(str, too_fast([counted(once) for once in groups]))) == []
+
+
 @pytest.mark.usefixtures("less_is_shared")
 def test_what_apps_need_through_one_object_does_not_take_the_square_of_them() -> None:
     def by_a_gateway(number: int) -> Story:

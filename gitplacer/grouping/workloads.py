@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import reduce
 from itertools import islice
-from operator import or_
 
 from gitplacer.grouping.governed import key_of, policy_of
 from gitplacer.grouping.group import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION, Group, primary
@@ -133,15 +131,19 @@ class Workloads:
             if selected and not item.facts.sized:
                 home[index] = joined.groups_of(item.identity.namespace, selected)
         self._attach_picking(home)
-        found = ((index, item.facts.points_at) for index, item in enumerate(self._objects) if index not in home)
-        pointing = {index: self._links.targets(index, points_at) for index, points_at in found if points_at}
-        grown = True
-        while grown:  # a route may point at a route, as a policy does at an HTTPRoute, or one of Traefik's at another
-            grown = False
-            for index, targets in pointing.items():
-                known, reached = home.get(index, 0), reduce(or_, (home.get(target, 0) for target in targets), 0)
-                if reached & ~known:
-                    home[index], grown = known | reached, True
+        pointing: dict[int, list[int]] = defaultdict(list)
+        for index, item in enumerate(self._objects):
+            for target in self._links.targets(index, item.facts.points_at) if index not in home else ():
+                pointing[target].append(index)
+        reached = [target for target in pointing if target in home]
+        while reached:  # a route may point at a route, as a policy does at an HTTPRoute, or one of Traefik's at another
+            target = reached.pop()
+            for index in pointing[target]:
+                known = home.get(index, 0)
+                if home[target] & ~known:
+                    home[index] = known | home[target]
+                    if index in pointing:
+                        reached.append(index)
 
     def _attach_picking(self, home: dict[int, int]) -> None:
         """What picks Services belongs where these do."""
