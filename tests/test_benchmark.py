@@ -24,6 +24,7 @@ from gitplacer.tree import Tree
 from tests.packing_quality import Amounts, Gang
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 
 
 def command(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -130,6 +131,12 @@ def test_the_plot_has_room_for_every_row() -> None:
         path.attrib["stroke"] for path in drawn.iter("{http://www.w3.org/2000/svg}path") if "stroke" in path.attrib
     ]
     assert len(set(strokes)) == len(ROWS)
+
+
+def test_the_page_says_and_draws_what_the_committed_results_say() -> None:
+    points, page = results.read(DOCS / "performance.json"), (DOCS / "performance.md").read_text("utf-8")
+    assert [line for each in points for line in results.table(each) if line not in page.splitlines()] == []
+    assert plot.drawing(points) == (DOCS / "performance.svg").read_text("utf-8")
 
 
 def test_numbers_beside_a_row_are_told_as_they_are_read() -> None:
