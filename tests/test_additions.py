@@ -191,7 +191,7 @@ GANGS = st.lists(
 ).map(lambda sets: tuple({one.shape: one for one in sets}.values()))  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     fleet=st.lists(st.tuples(NODES, AUTOSCALERS), min_size=1, max_size=3),
     gangs=st.lists(GANGS, min_size=1, max_size=4),

@@ -88,6 +88,7 @@ def places_later(rest: AtRest, beside: Hydration, whole: Hydration) -> set[str]:
     return late
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_plan_beside_all_who_stay_tells_what_the_whole_does_in_a_crowd(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitplacer.documents import Edit, EditError, parse, splice, splicing
@@ -167,6 +167,7 @@ def adds_to_one(draw: Draw) -> list[Edit]:
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 @pytest.mark.parametrize("style", MAPPINGS)
+@settings(max_examples=settings().max_examples // 3)  # of each of forty
 @given(adds_to_one())
 def test_keys_added_to_one_mapping_are_added_one_after_another(style: str, line_break: str, edits: list[Edit]) -> None:
     text = MAPPINGS[style].replace("\n", line_break).encode()
