@@ -23,7 +23,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.room import ClusterRoom, Room
 from gitplacer.observing.queues import queues
 from gitplacer.observing.writing import snapshot_file
-from gitplacer.placement.queued import KUEUE
+from gitplacer.placement.kueue import KUEUE
 from tests import livecluster
 from tests.apistandin import ApiServer, serving
 from tests.livecluster import thing

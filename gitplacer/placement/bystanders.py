@@ -14,9 +14,9 @@ from gitplacer.model.bystander import Bystander, Seated
 from gitplacer.model.decision import Decision, simply_stays
 from gitplacer.model.workload import Roster
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.namespacequota import NamespaceQuotas
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
-from gitplacer.placement.spacequotas import SpaceQuotas
 from gitplacer.placement.updating import Edits
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -37,7 +37,7 @@ def bystanders(
     """
     shared = Pass(snapshot, {}, edits, ledgers=ledgers)
     occupancy = Occupancy(shared, {decision.group: decision.after for decision in decisions}, {})
-    quotas = SpaceQuotas(shared, occupancy)
+    quotas = NamespaceQuotas(shared, occupancy)
     found = {
         name: {group_id: one for group_id, one in there.items() if group_id not in but}
         for name, there in snapshot.bystanders.items()

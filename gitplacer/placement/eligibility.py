@@ -18,7 +18,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.placement.queued import Waits, waits_in
+from gitplacer.placement.kueue import Waits, waits_in
 from gitplacer.policies.allowing import closed, not_liked, not_selected
 from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale

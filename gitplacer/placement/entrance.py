@@ -28,8 +28,8 @@ from gitplacer.placement.eligibility import (
     refused,
     without_domain,
 )
+from gitplacer.placement.kueue import no_queue
 from gitplacer.placement.nomination import Nominations
-from gitplacer.placement.queued import no_queue
 from gitplacer.placement.rosters import Rosters
 from gitplacer.policies.allowing import closed
 from gitplacer.policies.selecting import Selecting

@@ -1,9 +1,9 @@
 """
-Whether edits of what runs on a cluster may take what they take more of something that it has only so much of: quota of its namespaces, and of
-Kueue's queues.
+Whether there is quota for an edit of running pods, in Kueue's queues or in the ResourceQuotas of namespaces.
 
-What runs is used already, so an edit takes what it adds. It is held against what is left beside all that is promised to those who are there; of
-several that grow, whoever comes first by priority and name gets it. One that asks for no more than before is never refused, however little is left.
+What runs is used already, so an edit asks for what it adds. That is held against what is left, beside all that is promised to the groups on the
+cluster; of several edits that add something, the first by priority and name gets it. An edit that adds nothing is never refused, however little is left.
+How much an edit adds is the business of a `Demand`: `kueuedemand` or `namespacedemand`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Growth(Struct, Generic[Of, Why], frozen=True):
             yield from ((of, each, wanted) for each, wanted in amounts.items() if wanted > before.get(each, 0))
 
 
-class Takings(Protocol[Of, Why]):
-    """What knows what groups take for pods that are not counted yet, on the clusters that are `there`."""
+class Demand(Protocol[Of, Why]):
+    """What groups ask of one sort of quota, on the clusters that have any (`there`)."""
 
     @property
     def there(self) -> Collection[str]: ...
@@ -68,13 +68,13 @@ class Takings(Protocol[Of, Why]):
 class Growths(Generic[Of, Why]):
     """The edits of a pass. `has_finished` says of a group on a cluster whether it holds nothing any more."""
 
-    def __init__(self, shared: Pass, takings: Takings[Of, Why], has_finished: Callable[[str, str], bool]) -> None:
-        self._pass, self._takings, self._has_finished = shared, takings, has_finished
+    def __init__(self, shared: Pass, demand: Demand[Of, Why], has_finished: Callable[[str, str], bool]) -> None:
+        self._pass, self._demand, self._has_finished = shared, demand, has_finished
         self._refusals: dict[str, Mapping[str, Why]] = {}
 
     def refusal(self, group_id: str, name: str) -> Why | None:
         """Why what the edit of a group takes on a cluster is not let in there, or objects that are added to it; None if it is."""
-        if name not in self._takings.there:
+        if name not in self._demand.there:
             return None
         if name not in self._refusals:
             self._refusals[name] = self._judged(name)
@@ -82,12 +82,12 @@ class Growths(Generic[Of, Why]):
 
     def adds(self, group_id: str, name: str) -> bool:
         """Whether a group that is on a cluster gets more objects there, where that counts, and none of it is edited."""
-        group = _changing(self._pass, group_id, name) if name in self._takings.there else None
-        if group is None or not self._takings.concerns(group, name) or self._pass.overlap(group_id, name) is not None:
+        group = _changing(self._pass, group_id, name) if name in self._demand.there else None
+        if group is None or not self._demand.concerns(group, name) or self._pass.overlap(group_id, name) is not None:
             return False
         record = self._pass.record(group_id)
         known = {member.identity for member in record.members} if record is not None else set()
-        return any(member.identity not in known for member in self._takings.parts(group, name))
+        return any(member.identity not in known for member in self._demand.parts(group, name))
 
     def _judged(self, name: str) -> dict[str, Why]:
         """The edits that are refused on a cluster, with why."""
@@ -96,19 +96,19 @@ class Growths(Generic[Of, Why]):
         for group_id in self._recorded_on.get(name, ()):
             if self._has_finished(group_id, name):
                 continue
-            overlap, adds = overlap_of(self._pass, self._takings, group_id, name), self.adds(group_id, name)
+            overlap, adds = overlap_of(self._pass, self._demand, group_id, name), self.adds(group_id, name)
             if adds or (overlap is not None and overlap.updates):
-                growth = self._takings.growth(group_id, name, overlap.updates if overlap is not None else ())
+                growth = self._demand.growth(group_id, name, overlap.updates if overlap is not None else ())
                 goes_on = adds or (group_id, name) in self._pass.proceeding
                 edits.append((self._pass.groups[group_id], growth, goes_on))
                 taken = growth.before
             else:
-                taken = self._takings.taken(group_id, name)
+                taken = self._demand.taken(group_id, name)
             for of, amounts in taken.items():
                 promised[of] += amounts
         found: dict[str, Why] = {}
         for group, growth, goes_on in sorted(edits, key=lambda edit: (-edit[0].priority, edit[0].id)):
-            refused = growth.refused or self._takings.exceeded(name, growth, promised)
+            refused = growth.refused or self._demand.exceeded(name, growth, promised)
             if refused:
                 found[group.id] = refused
             for of, each, wanted in growth.more if goes_on or not refused else ():
@@ -118,17 +118,17 @@ class Growths(Generic[Of, Why]):
     @cached_property
     def _recorded_on(self) -> Mapping[str, Sequence[str]]:
         found: dict[str, list[str]] = defaultdict(list)
-        there = frozenset(self._takings.there)
+        there = frozenset(self._demand.there)
         for group_id, names in self._pass.recorded.items():
             for name in there.intersection(names):
                 found[name].append(group_id)
         return found
 
 
-def overlap_of(shared: Pass, takings: Takings[Of, Why], group_id: str, name: str) -> Overlap | None:
+def overlap_of(shared: Pass, demand: Demand[Of, Why], group_id: str, name: str) -> Overlap | None:
     """The old and new pods of a group on a cluster, where they count."""
     group = _changing(shared, group_id, name)
-    return shared.overlap(group_id, name) if group is not None and takings.concerns(group, name) else None
+    return shared.overlap(group_id, name) if group is not None and demand.concerns(group, name) else None
 
 
 def _changing(shared: Pass, group_id: str, name: str) -> Group | None:

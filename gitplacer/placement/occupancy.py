@@ -19,17 +19,17 @@ from gitplacer.model.decision import Claim, Finding, QueueAsks, Reason
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.growths import Growths
+from gitplacer.placement.kueuedemand import KueueDemand
 from gitplacer.placement.ledger import Ledger, has_finished
 from gitplacer.placement.lent import lent
+from gitplacer.placement.namespacedemand import NamespaceDemand, Of
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.presence import Presence
-from gitplacer.placement.queuers import Queuers
 from gitplacer.placement.reservations import NOBODY, Reservations
 from gitplacer.placement.seating import Asked, is_soon_filled, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
-from gitplacer.placement.takers import Of, Takers
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -71,35 +71,38 @@ class Occupancy:
         return "books" in self.__dict__
 
     @cached_property
-    def takers(self) -> Takers:
-        """What knows what groups take of the quotas of namespaces."""
-        return Takers(self._pass)
+    def namespace_demand(self) -> NamespaceDemand:
+        """What groups take of the quotas of namespaces."""
+        return NamespaceDemand(self._pass)
 
     @cached_property
-    def queuers(self) -> Queuers:
-        """What knows what groups ask of Kueue's queues."""
-        return Queuers(self._pass)
+    def kueue_demand(self) -> KueueDemand:
+        """What groups ask of Kueue's queues."""
+        return KueueDemand(self._pass)
 
     @cached_property
-    def _in_spaces(self) -> Growths[Of, str]:
-        return Growths(self._pass, self.takers, lent(self._has_finished_there))
+    def _namespace_growths(self) -> Growths[Of, str]:
+        return Growths(self._pass, self.namespace_demand, lent(self._has_finished_there))
 
     @cached_property
-    def _in_queues(self) -> Growths[str, QueueAsks]:
-        return Growths(self._pass, self.queuers, lent(self._has_finished_there))
+    def _kueue_growths(self) -> Growths[str, QueueAsks]:
+        return Growths(self._pass, self.kueue_demand, lent(self._has_finished_there))
 
     def not_let_in(self, group_id: str, cluster: str) -> Finding | None:
         """
         Why Kueue's queues or the quotas of namespaces on a cluster do not let in what the edit of a group takes there; None if they do.
         """
-        queue, words = self._in_queues.refusal(group_id, cluster), self._in_spaces.refusal(group_id, cluster)
+        queue, words = (
+            self._kueue_growths.refusal(group_id, cluster),
+            self._namespace_growths.refusal(group_id, cluster),
+        )
         if queue is not None:
             return Finding(code=Reason.QUEUE_QUOTA, queue=queue)
         return None if words is None else Finding(code=Reason.QUOTA_EXCEEDED, subject=words)
 
     def added_not_let_in(self, group_id: str, cluster: str) -> Finding | None:
         """The same of objects that are added to a group of which nothing is edited there."""
-        adds = any(growths.adds(group_id, cluster) for growths in (self._in_queues, self._in_spaces))
+        adds = any(growths.adds(group_id, cluster) for growths in (self._kueue_growths, self._namespace_growths))
         return self.not_let_in(group_id, cluster) if adds else None
 
     def _has_finished_there(self, group_id: str, cluster: str) -> bool:

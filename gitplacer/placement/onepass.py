@@ -33,6 +33,7 @@ from gitplacer.placement.eligibility import (
 )
 from gitplacer.placement.entrance import Entrance
 from gitplacer.placement.holds import Refused, held, kept, refused
+from gitplacer.placement.kueue import Waits, no_queue
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.lent import lent
@@ -42,7 +43,6 @@ from gitplacer.placement.outlook import Outlook
 from gitplacer.placement.overlaps import Overlap, Overlaps
 from gitplacer.placement.pack import Packing, pack
 from gitplacer.placement.proof import has_room
-from gitplacer.placement.queued import Waits, no_queue
 from gitplacer.placement.rosters import Rosters
 from gitplacer.placement.scoring import Scoring
 from gitplacer.placement.seating import Seats

@@ -17,7 +17,7 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.record import PlacementRecord, RecordCluster, RecordUpdate
 from gitplacer.model.workload import Gang, Identity, PodShape
-from gitplacer.placement.queued import cluster_queue, waits_in
+from gitplacer.placement.kueue import cluster_queue, waits_in
 from gitplacer.placement.underway import Phase, noted, old_pods, phase, remembered, running_group
 from gitplacer.placement.updating import (
     OVERLAPPING,

@@ -24,9 +24,9 @@ from gitplacer.placement.foresight import expect
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import NOBODY_RESTS, Pass
 from gitplacer.placement.parted import Parted, parted
-from gitplacer.placement.quota import beyond_quota
 from gitplacer.placement.rounds import Round
 from gitplacer.placement.stranded import Stranded, stranded
+from gitplacer.placement.tenantquota import beyond_quota
 from gitplacer.placement.uncounted import Uncounted, uncounted
 from gitplacer.placement.updating import Edits, no_edits
 from gitplacer.placement.wakes import as_written

@@ -18,14 +18,14 @@ from gitplacer.model.decision import Finding
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
+from gitplacer.placement.kueuequota import KueueQuotas
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.lent import lent
+from gitplacer.placement.namespacequota import NamespaceQuotas
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
-from gitplacer.placement.queues import Queues
-from gitplacer.placement.quota import Quotas
-from gitplacer.placement.spacequotas import SpaceQuotas
+from gitplacer.placement.tenantquota import TenantQuotas
 
 
 class Purse:
@@ -37,9 +37,9 @@ class Purse:
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._quotas = Quotas(shared, occupancy)
-        self._queues = Queues(shared, occupancy)
-        self._spaces = SpaceQuotas(shared, occupancy)
+        self._tenants = TenantQuotas(shared, occupancy)
+        self._kueue = KueueQuotas(shared, occupancy)
+        self._namespaces = NamespaceQuotas(shared, occupancy)
         self.over_budget: dict[str, Finding] = {}
         self.unpaid: dict[str, set[str]] = defaultdict(set)
         self.over_quota: dict[str, Finding] = {}
@@ -54,19 +54,19 @@ class Purse:
         Whether a group's tenant may have what it asks for on a cluster, and Kueue's queues and the quotas of its namespaces there have it
         left. What the tenant may not have is remembered.
         """
-        over = self._quotas.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
+        over = self._tenants.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
         if over is not None:
             self.over_quota.setdefault(group.id, over)
         return over is None and self._refused(group, name) is None
 
     def exceeded(self, group: Group, name: str, leaving: Sequence[str]) -> Finding | None:
         """What a group would take more of on a cluster than its tenant may, when it gives up others, or than is left there."""
-        over = self._quotas.exceeded(group, name, self._books, leaving=leaving)
+        over = self._tenants.exceeded(group, name, self._books, leaving=leaving)
         return over or self._refused(group, name)
 
     def _refused(self, group: Group, name: str) -> Finding | None:
         """What Kueue's queues and the quotas of namespaces on a cluster have too little left of."""
-        return self._queues.refused(group, name) or self._spaces.refused(group, name)
+        return self._kueue.refused(group, name) or self._namespaces.refused(group, name)
 
     @cached_property
     def _budgets(self) -> Budgets:

@@ -13,12 +13,12 @@ from gitplacer.kinds.queues import Share
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.books import Books
+from gitplacer.placement.kueue import taken_of_shares
+from gitplacer.placement.kueuequota import KueueQuotas
 from gitplacer.placement.ledgercache import LedgerCache
+from gitplacer.placement.namespacequota import NamespaceQuotas
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
-from gitplacer.placement.queued import taken_of_shares
-from gitplacer.placement.queues import Queues
-from gitplacer.placement.spacequotas import SpaceQuotas
 from gitplacer.placement.updating import Edits
 from gitplacer.snapshot import Snapshot
 
@@ -90,20 +90,20 @@ class Around:
         beside them. Of those that are left to Kueue nobody knows in which queue there they would wait.
         """
         left = self._afterwards[0].nominations.left
-        over = self._queues.refused_together([id_ for id_ in ids if id_ not in left], name, beside)
-        return over or self._spaces.refused_together(ids, name, beside)
+        over = self._kueue.refused_together([id_ for id_ in ids if id_ not in left], name, beside)
+        return over or self._namespaces.refused_together(ids, name, beside)
 
     def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
-        """What is promised then of Kueue's queues on a cluster, as `queued.taken_of_shares` tells it."""
-        return [*taken_of_shares(self._snapshot.capacity[name], self._queues.promised(name))]
+        """What is promised then of Kueue's queues on a cluster, as `kueue.taken_of_shares` tells it."""
+        return [*taken_of_shares(self._snapshot.capacity[name], self._kueue.promised(name))]
 
     @cached_property
-    def _queues(self) -> Queues:
-        return Queues(*self._afterwards)
+    def _kueue(self) -> KueueQuotas:
+        return KueueQuotas(*self._afterwards)
 
     @cached_property
-    def _spaces(self) -> SpaceQuotas:
-        return SpaceQuotas(*self._afterwards)
+    def _namespaces(self) -> NamespaceQuotas:
+        return NamespaceQuotas(*self._afterwards)
 
     @cached_property
     def _afterwards(self) -> tuple[Pass, Occupancy]:

@@ -1,9 +1,8 @@
 """
-What groups take of something that a cluster has only so much of, and that its snapshot does not show yet, over a round as far as it has
-come: quota of Kueue's queues, and of namespaces.
+Sums of what groups ask of a cluster's quota and its snapshot does not count yet, kept up to date while a round goes on.
 
-What a snapshot shows is gone from what it says is left. So of a group that is there only that counts which is not seen, and who asks for
-something asks beside all others.
+What a snapshot counts as used is gone already from what it says is left. So of a group that runs there only that is added up which the snapshot does
+not count yet, and whether there is enough for one more group is asked beside the sums of all others. `kueuequota` and `namespacequota` share this.
 """
 
 from __future__ import annotations

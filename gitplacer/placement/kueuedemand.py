@@ -1,5 +1,5 @@
 """
-What groups ask of Kueue's queues for pods that are not seen yet, and what an edit of what runs asks more.
+How much quota each group asks of Kueue's queues: for pods that no snapshot shows yet, and for what an edit of running pods adds.
 
 Kueue gives quota to an object as it is. It stops one that runs and is edited, other pods or a few more, and lets it in again only with quota
 for all of it; one that is scaled while it runs (an elastic job) goes on, and its new pods wait. In both cases what it had is its own for that. So an
@@ -21,9 +21,9 @@ from gitplacer.model.decision import QueueAsks
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodSet
 from gitplacer.placement.growths import Growth, overlap_of
+from gitplacer.placement.kueue import Promised, beyond, cluster_queue, waits_in
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.onsite import objects_on
-from gitplacer.placement.queued import Promised, beyond, cluster_queue, waits_in
 from gitplacer.placement.updating import How, MemberUpdate
 from gitplacer.scheduler.objects import PODS
 from gitplacer.source.manifests import SourceObject
@@ -42,8 +42,8 @@ class _Lot(NamedTuple):
     let_in: int
 
 
-class Queuers:
-    """The groups of a pass, on clusters with queues of Kueue."""
+class KueueDemand:
+    """What the groups of a pass ask of Kueue, on the clusters whose snapshots tell of its queues (`there`)."""
 
     def __init__(self, shared: Pass) -> None:
         self._pass = shared

@@ -1,8 +1,8 @@
 """
-What groups take of the ResourceQuotas of their namespaces for pods that these do not count yet, and what an edit of what runs takes more.
+How much each group takes of the ResourceQuotas of its namespaces: for pods that these do not count yet, and for what an edit of running pods adds.
 
-That is pods beside those that run, or what new ones take more than those whose place they have. Where both are there at once, both count until a
-snapshot shows that they are not.
+An edit adds the pods that come beside those that run, or the amount by which new pods exceed those that they replace. While old and new pods are there
+at once, both count until a snapshot shows otherwise.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ class _Lot(NamedTuple):
     unseen: int
 
 
-class Takers:
-    """
-    The groups of a pass, on clusters with quotas: `there` has these by cluster and namespace.
-    """
+class NamespaceDemand:
+    """What the groups of a pass take of ResourceQuotas; `there` has these by cluster and namespace."""
 
     def __init__(self, shared: Pass) -> None:
         profiles = shared.snapshot.profiles

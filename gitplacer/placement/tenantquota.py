@@ -1,5 +1,5 @@
 """
-What a tenant's groups ask for together, held against its quotas.
+Whether a Tenant's quotas have enough left for a group, beside the Tenant's other groups.
 
 A group counts on every cluster where it is, by what is reserved for it there, and where room is kept for it: nobody else can have that,
 and ten that wait would keep ten times the quota from others. One that has run to its end counts nothing. What would go beyond a quota is
@@ -22,7 +22,7 @@ from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 
 
-class Quotas:
+class TenantQuotas:
     """The quotas of all tenants, over a round as far as it has come."""
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:

@@ -1,5 +1,7 @@
 """
-What groups ask of Kueue's queues on a cluster, held against what its snapshot says these have left.
+The rules of Kueue on one cluster: which queue an object waits in, and whether a queue and its cohorts have quota left for what is asked.
+
+Here is arithmetic on a snapshot alone. How much each group asks is worked out by `kueuedemand`, and held against it for all of them by `kueuequota`.
 
 An object that names a LocalQueue gets no pods before its ClusterQueue has quota for all of them. So a group with such an object goes
 only where that LocalQueue is, and where as much is left as it asks for, beside those that were promised a place there.

@@ -1,5 +1,5 @@
 """
-What groups take of the ResourceQuotas of their namespaces, held against what these have left, over a round as far as it has come.
+Whether the ResourceQuotas of a cluster's namespaces have enough left for a group, beside all that was promised to others so far in this round.
 
 A pod beyond a quota is not made, on whatever node there is room, and its controller tries again for ever. Pods that a snapshot shows, on a
 node or waiting for one, are among what it says is used. Of a quota that nobody has counted yet, since it only comes, all pods of the
@@ -14,20 +14,20 @@ from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.lent import lent
+from gitplacer.placement.namespacedemand import Of
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
-from gitplacer.placement.takers import Of
 from gitplacer.placement.unseen import Unseen
 from gitplacer.workloads.quotas import exceeds
 
 
-class SpaceQuotas:
+class NamespaceQuotas:
     """The ResourceQuotas on all clusters. Where none are known there is nothing to count."""
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._occupancy = occupancy
-        self._takers = occupancy.takers
-        self._there = self._takers.there
+        self._demand = occupancy.namespace_demand
+        self._there = self._demand.there
         self._unseen = Unseen(shared, occupancy, self._there, lent(self._taken))
 
     def refused(self, group: Group, name: str) -> Finding | None:
@@ -44,7 +44,7 @@ class SpaceQuotas:
             for each, wanted in amounts.items():
                 if wanted + promised.get(each, 0) > quota.left(each):
                     return _refusal(exceeds(quota, namespace, each, wanted, promised.get(each, 0)))
-        unsaid = self._takers.unsaid
+        unsaid = self._demand.unsaid
         said = next((unsaid[group_id, name] for group_id in ids if (group_id, name) in unsaid), None)
         return None if said is None else _refusal(said)
 
@@ -53,7 +53,7 @@ class SpaceQuotas:
         return name in self._there and bool(self._unseen.asked(group_id, name))
 
     def _taken(self, group_id: str, name: str) -> Mapping[Of, Resources]:
-        return self._takers.taken(group_id, name, edited=not self._occupancy.is_held_back(group_id, name))
+        return self._demand.taken(group_id, name, edited=not self._occupancy.is_held_back(group_id, name))
 
 
 def _refusal(said: str) -> Finding:

@@ -1,5 +1,5 @@
 """
-What groups were promised of Kueue's queues and is not seen yet, over a round as far as it has come.
+Whether Kueue's queues on a cluster have quota left for a group, beside all that was promised to others so far in this round.
 
 What a snapshot shows as reserved is gone from what its queues have left. So of a group that is there only those pods count that the
 snapshot does not show on a node: for these nothing may be reserved yet. Where something is reserved already and has no pods so far, it
@@ -14,20 +14,20 @@ from collections.abc import Collection
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
+from gitplacer.placement.kueue import Promised, beyond
 from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
-from gitplacer.placement.queued import Promised, beyond
 from gitplacer.placement.unseen import Unseen
 
 
-class Queues:
+class KueueQuotas:
     """Kueue's queues on all clusters. Where a snapshot tells of none there is nothing to count."""
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared
         self._occupancy = occupancy
-        self._there = occupancy.queuers.there
+        self._there = occupancy.kueue_demand.there
         self._unseen = Unseen(shared, occupancy, self._there, lent(self._taken))
 
     def refused(self, group: Group, name: str) -> Finding | None:
@@ -49,4 +49,6 @@ class Queues:
         return {queue: amounts for queue, amounts in sorted(self._unseen.by_all(name).items()) if amounts}
 
     def _taken(self, group_id: str, name: str) -> Promised:
-        return self._occupancy.queuers.taken(group_id, name, edited=not self._occupancy.is_held_back(group_id, name))
+        return self._occupancy.kueue_demand.taken(
+            group_id, name, edited=not self._occupancy.is_held_back(group_id, name)
+        )
