@@ -176,6 +176,17 @@ def test_every_module_opens_with_its_story(path: Path) -> None:
     assert ast.get_docstring(parsed(path)) or not parsed(path).body
 
 
+@pytest.mark.parametrize(
+    "package",
+    ["controller", "git", "observing", "passes", "placement", "scheduler", "source", "workloads"],
+)
+def test_a_large_package_opens_with_a_map_of_its_modules(package: str) -> None:
+    folder = PACKAGE / package
+    named = set(re.findall(r"`([a-z0-9]+)`", ast.get_docstring(parsed(folder / "__init__.py")) or ""))
+    inside = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert inside - {"__init__"} - named == set()
+
+
 def test_no_name_says_nothing() -> None:
     empty = re.compile(
         r"(?:^|_)(?:helpers?|utils?|manager|handler|misc|common)(?:_|$)|(?:Helper|Util|Manager|Handler)$"

@@ -5,6 +5,26 @@ What each kind of object becomes and needs: one module per kind, and one table.
 declared, by a user or in a file that comes with gitplacer (see `shipped`). Any other kind contributes what it points at (see
 `pointers` and `companions`), or nothing. To add a kind, declare it (docs/kinds/WorkloadKind.md); where a declaration has no words for what a
 controller does, write a module with a `KIND` row and put it in the table.
+
+**What is known of an object.** `facts`: the values. `why`: where its numbers come from. `bounds`: how much one object may be. `fields`, `gathered`: what kinds read in the
+same way. `scaling`: its replica counts, and edits of them. `edits`: what an edit of it does to what runs.
+
+**Kinds of Kubernetes.** `pod`, `replicaset`, `deployment`, `statefulset`, `daemonset`, `job`, `cronjob`, with `jobspec`.
+
+**Kinds of Ray.** `raycluster`, `rayjob`, `rayservice`, `raycronjob`. What they are made of: `rayspec`, a Ray cluster spec; `rayjobspec`; `rayfields`, since when there are
+fields; `raydeletion`, what is deleted of a job that is done; `raystart`, how a worker joins; `demands`, what a KubeRay must have; `madeservices`, the Services that it
+makes. One app over several clusters: `joining`, `headaddress`, `remoteworkers`.
+
+**Declared kinds.** `declaration`: what a WorkloadKind says. `declared`: objects sized by it. `shipped`: the declarations that come with gitplacer.
+
+**Pods.** `podtemplate`: a template, read. `requests`: what a pod asks of a node. `podlevel`: resources of a pod as a whole. `constraints`: where it may run. `claims`,
+`devices`: volumes and devices that it claims. `images`, `networks`, `webhooks`, `podgroups`, `provisioning`: what else it names.
+
+**What a cluster does to them.** `surroundings`: what it adds to pods. `limitranges`, `quotas`, `priorityclasses`: what its API server refuses. `brought`: what objects take of
+quotas besides pods.
+
+**Kinds without pods.** `pointers`: Kubernetes' own. `companions`: those of other projects, among them `vaults`, `traefik`, `annotated`. `pointing`: how an object
+says whom it is for. `calls`, `addresses`: the Services that pods call.
 """
 
 from __future__ import annotations
