@@ -274,6 +274,14 @@ def test_contracts_that_contributing_names_exist() -> None:
     assert {" ".join(name.split()) for name in named} <= contracts
 
 
+def test_every_package_is_in_the_map() -> None:
+    rows = [row for row in read("CONTRIBUTING.md").splitlines() if row.startswith("| `gitplacer/")]
+    told = {path for row in rows for path in re.findall(r"`(gitplacer/[a-z]+(?:/|\.py))`", row.split(" | ")[0])}
+    modules = {f"gitplacer/{path.name}" for path in (ROOT / "gitplacer").glob("*.py") if not path.stem.startswith("__")}
+    packages = {f"gitplacer/{path.parent.name}/" for path in (ROOT / "gitplacer").glob("*/__init__.py")}
+    assert modules | packages == told
+
+
 def test_modules_are_told_in_the_order_of_imports() -> None:
     contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
     layers = next(c for c in contracts if c["type"] == "layers")["layers"]
