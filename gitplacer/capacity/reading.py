@@ -35,7 +35,7 @@ PLACEHOLDER = "{cluster}"
 """Stands for the name of a cluster in `spec.capacity.branch`."""
 
 _HEADS = ("refs/remotes/origin/", "refs/heads/")
-"""Where branches are; what a clone tracks is there for who has not made the branch his own."""
+"""Where branches are; what a clone tracks counts where it has no local branch of that name."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _READ_OF_ONE = 2 * MAX_SNAPSHOT
 """Bytes of the versions of one file that are read: twenty minutes of a cluster whose snapshot is 3 MB and changes with every minute."""

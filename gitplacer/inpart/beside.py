@@ -1,8 +1,8 @@
 """
-A plan beside all who stay: of apps that are new or other than they were, or of clusters that are given another state, such as that one is lost.
+A plan beside all groups that stay: of apps that are new or changed, or of clusters that are given another state, such as one that is lost.
 
-Who is in the same namespaces, who is on these clusters and who waits is planned. Everybody else stays where he is, and holds his room there: that is all that
-the others have to know of him. Who waits for room waits on where a cluster is lost, since none becomes free, and is asked again only if the plan is shown: he may be told another reason.
+Planned are the groups in the same namespaces, those on these clusters, and those that wait. All others are bystanders. Where a cluster is lost no room
+becomes free, so groups that wait for room go on waiting, and are only asked again if the plan is shown, as their reason may be another.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def planned_beside(
 ) -> Hydration | None:
     """
     The plan of a source with a `change` that it did not have when `base` was planned from otherwise equal inputs and found nothing to do. Of
-    who stays its snapshot knows no more than what he holds. None where the whole has to be planned. `with_candidates` is as for `hydrate`.
+    groups that stay its snapshot knows no more than what they hold. None where the whole has to be planned. `with_candidates` is as for `hydrate`.
     """
     concern = concern_of(change, inputs.source, base.fleet, footing.unread, memo) if inputs.uncounted is None else None
     part = part_beside(inputs, base, footing, concern) if concern is not None else None
@@ -70,9 +70,10 @@ _FOR_WANT_OF_ROOM = frozenset({Reason.NO_CLUSTER_FITS, Reason.TIGHT_FIT, Reason.
 
 def _waiting_on(part: Part, concern: Concern) -> dict[str, Decision]:
     """
-    Who waits for room as before where none becomes free, with what is known of him: if fewer orders would be tried for him now, and none leave him out, it is the
-    next pass that places him, which is whole. Who has room kept for him is asked whether it still is. Nobody waits on where some group is asked in turn with
-    those who wait: where that goes may depend on what others before it were refused, which a whole plan, such as a pull request shows, finds out.
+    The groups that go on waiting for room, with what was decided on them, where none becomes free. Now that more pods are to come, fewer orders may be tried
+    for such a group, and none of these may leave a pod out; then the next pass, which is whole, places it. A group that has room kept for it is
+    asked whether that still is so. None where some other group takes its turn among those that wait: where that one goes may depend on what was refused to
+    groups before it, which a whole plan finds out, such as a pull request shows.
     """
     known = part.known.values()
     if concern.opens or concern.namespaces or any(_is_asked_in_turn(decision, concern) for decision in known):
@@ -100,7 +101,7 @@ def _claims_stand(made: Hydration, part: Part) -> bool:
 
 
 def _tells(made: Hydration, part: Part, concern: Concern) -> bool:
-    """Whether nobody else is concerned: no other is decided on, no file of one is written, and no pods look at those of others in another way than before."""
+    """Whether no other group is concerned: none is decided on, no file of one is written, and no changed group has pods with rules about other pods."""
     groups = made.snapshot.groups
     decided = frozenset(decision.group for decision in made.view.plan.decisions)
     if not decided <= groups.keys():
@@ -125,7 +126,7 @@ def _looks_at_pods(group: Group, snapshot: Snapshot) -> bool:
 
 
 def _whole(inputs: Inputs, made: Hydration, part: Part, concern: Concern, base: Baseline) -> Hydration:
-    """The plan of the fleet, in which everybody else stays as he was known."""
+    """The plan of the fleet, in which all other groups stay as they were known."""
     problems = _problems(made, part, concern, base)
     # At once: there may be a thousand steps.
     tree = inputs.deployment.apply(changes_between(part.inputs.deployment, made.tree))

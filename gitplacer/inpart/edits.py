@@ -1,7 +1,9 @@
 """
-Edits that concern few: of manifests that take nothing away, so that what is placed by them holds, refers to and is what it was, and asks for no less. And
-whom others concern: what objects of a namespace are to each other is nothing to those of other namespaces, nor is the state of a cluster to who is on another,
-but for the room that there is.
+Which edits of a source concern few groups, and which groups those are.
+
+The narrowest are edits of manifests that take nothing away (`edits_of`): their objects hold, refer to and are what they were, and ask for no less. Of
+others (`concern_of`) it is known whom they concern, because objects refer only to those of their own namespace, and the state of a cluster
+matters to groups on other clusters only by the room that there is.
 """
 
 from __future__ import annotations

@@ -35,8 +35,9 @@ class Footing(Struct, frozen=True):
     it, by name, of each resource that it limits. `snapshots` is what is said of when capacity was taken. `unread` are files that could not be read, and
     in which words count all the same, and `contested` the clusters where room is kept for somebody who waits, or where groups are seen that are not to
     be there. `waiting` are those who wait, by id, with what commits say of them, and `standing` those who may stand by while others are planned.
-    `limited` are by namespace the source files with its LimitRanges and ResourceQuotas, which count for all in it. `by_room`: whether who comes to a cluster concerns those who are there by the room that he takes alone, since nobody may send others away, nobody has
-    consented to anything, and no other tool is told where everybody is. `silent` are the clusters that count as lost because nobody hears of them, which
+    `limited` are by namespace the source files with its LimitRanges and ResourceQuotas, which count for all in it. `by_room`: whether a group that comes to a cluster matters
+    to those there only by the room that it takes, since none may send others away, nobody has consented to anything, and no other tool is told where
+    groups are. `silent` are the clusters that count as lost because nobody hears of them, which
     is so only while most others are heard of.
     """
 
@@ -77,7 +78,7 @@ def footing_of(inputs: Inputs, view: PlanView, ledgers: LedgerCache | None = Non
 
 
 def standing_in(view: PlanView, ledgers: LedgerCache | None = None) -> Mapping[str, Mapping[str, Bystander]]:
-    """Who may stand by, by cluster and id. Whoever finds no room for all his pods as it is may find some when others are planned."""
+    """The groups that may be bystanders, by cluster and id; not those without room for all their pods, which may find some when others are planned."""
     outgrown = view.plan.outgrown or frozenset()
     return bystanders(view.snapshot, view.plan.decisions, view.edits, but=outgrown, ledgers=ledgers)
 

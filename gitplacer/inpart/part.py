@@ -1,9 +1,8 @@
 """
-The part of a fleet that an edit concerns: the clusters where its groups are, with all that is on them. Most of these stand by: they are not read, but
-it is known what they hold.
+The part of a fleet that an edit concerns: the clusters where its groups are, with all groups on them, most of which are bystanders.
 
-Who waits is on no cluster, and comes to none by an edit that takes nothing away. A commit tells of him in words that are known; whoever shows him wants to
-see his files.
+A group that waits is on no cluster, and comes to none by an edit that takes nothing away. What a commit says of it is known from the plan before; it is
+part of the part only if the plan is shown, which takes its files.
 """
 
 from __future__ import annotations
@@ -114,8 +113,8 @@ def part_of(
 
 def part_beside(inputs: Inputs, base: Baseline, footing: Footing, concern: Concern) -> Part | None:
     """
-    All clusters, with those whom a change concerns: who is on clusters that have another state, or in the namespaces; with those who wait, and those who may
-    not stand by while others come and go. None where somebody who stands by may be concerned by more than the room beside him.
+    All clusters, with the groups that a change concerns: those on clusters that have another state, those in the namespaces, those that wait, and those that may
+    not be bystanders while others come and go. None where a bystander may be concerned by more than the room beside it.
     """
     known = {decision.group: decision for decision in base.decisions}
     everywhere = footing.clusters.keys()

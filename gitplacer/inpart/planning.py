@@ -1,8 +1,8 @@
 """
 The plan of an edit, made of the clusters that it touches and put into what is known of the whole.
 
-Edited groups have to stay where they are, whether their edit finds room or not; nobody else may be concerned; and what is planned must
-leave everybody else on these clusters as he was found when the whole was planned. Else there is no plan in part.
+Edited groups have to stay where they are, whether their edit finds room or not; no other group may be concerned; and the plan must leave the other
+groups on these clusters as they were found when the whole was planned. Else there is no plan in part.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _told(
     cut: Callable[..., Part | None], planned: Callable[[Part], Hydration], base: Baseline, *, outgrown: bool
 ) -> tuple[Part, Hydration] | None:
     """
-    A part, which `cut` makes, and its plan, beside those who stand by; with them where something may become of one, such as that he is told to
-    have `outgrown` his cluster. None where it does not tell.
+    A part, which `cut` makes, and its plan: without its bystanders, or with them where something may become of one, such as that it is told to
+    have `outgrown` its cluster. None where the plan of a part does not tell what the whole would.
     """
     for beside in (True, False):
         part = cut(beside=beside)
@@ -118,7 +118,7 @@ def _told(
 
 def _is_quiet(made: Hydration, part: Part, base: Baseline) -> bool:
     """
-    Whether everybody stays where he is and has looked nowhere else, nothing is written but the files of edited groups, and nothing is wrong but in these,
+    Whether every group stays where it is and has looked nowhere else, nothing is written but the files of edited groups, and nothing is wrong but in these,
     or was before.
     """
     found = {decision.group: decision for decision in made.view.plan.decisions}
@@ -227,12 +227,12 @@ def _whole(inputs: Inputs, made: Hydration, part: Part, base: Baseline, footing:
 
 
 def outgrown_beside(made: Hydration) -> frozenset[str]:
-    """Those of who stands by that find no room for all their pods any more."""
+    """Bystanders that find no room for all their pods any more."""
     return (made.view.plan.outgrown or frozenset()) - {decision.group for decision in made.view.plan.decisions}
 
 
 def decisions_with(made: Hydration, base: Baseline) -> tuple[Decision, ...]:
-    """What becomes of everybody, where that is known of all but a part."""
+    """All decisions: those of the part as it was planned, and those of the base for the rest."""
     new = {decision.group: decision for decision in made.view.plan.decisions}
     return tuple(new.get(decision.group, decision) for decision in base.decisions)
 

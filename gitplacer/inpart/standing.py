@@ -1,6 +1,8 @@
 """
-Those who may stand by while others on their clusters are planned, kept cluster by cluster: a part of a fleet has few clusters of a thousand. What they
-hold says much the same of each, so a quarter of the bytes is left of it when it is packed; all of them are written with every edit.
+The groups that may be bystanders, kept and packed cluster by cluster.
+
+A part of a fleet has few clusters of a thousand, so few are unpacked. All of them are written with every edit; what they hold is much alike, so a quarter of
+the bytes is left when it is packed.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class Standing(Struct, frozen=True, eq=False):
         return Standing({name: _packed(there) for name, there in standing.items() if there})
 
     def on(self, names: Iterable[str]) -> dict[str, Mapping[str, Bystander]]:
-        """Who may stand by on some clusters, by id."""
+        """The groups that may be bystanders on some clusters, by id."""
         return {name: pickle.loads(zlib.decompress(self.packed[name])) for name in names if name in self.packed}
 
     def changed(self, standing: Mapping[str, Mapping[str, Bystander]], names: Iterable[str]) -> Standing:

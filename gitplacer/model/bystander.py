@@ -1,7 +1,7 @@
 """
-Who stands by while others on his cluster are planned: a group that stays there, as what it holds, without its manifests.
+A bystander: a group that stays on its cluster while others there are planned, as the room that it holds, without its manifests.
 
-A cluster may have a thousand groups. Where nothing can happen to most of them, whoever plans the others need not read these: they matter by
+A cluster may have a thousand groups. Where nothing can happen to most of them, their manifests need not be read to plan the others: they matter by
 the room that they hold, and by when they came.
 """
 
@@ -29,8 +29,8 @@ class Holding(NamedTuple):
 
 class Seated(NamedTuple):
     """
-    Where those pods of a group sit that no snapshot shows, on a cluster that was `opened` like that and in which groups were seated one after another, as the how
-    manyth. `uses` are its set of pods, the machine and how many.
+    On which machines the pods of a group were put that no snapshot shows yet. Groups are put on a cluster one after another: `opened` is the digest of the
+    cluster before the first of them, and `number` this group's place in the row. Each of `uses` is a set of pods, a machine, and how many pods.
     """
 
     opened: bytes
@@ -40,10 +40,10 @@ class Seated(NamedTuple):
 
 class Bystander(NamedTuple):
     """
-    A group that stays on a cluster and of which nothing else is known there: what it `holds`, `since` when, and with which priority it came;
-    `is_gang`: whether it was promised room for all its pods. `tenant` is whose it is, '' for nobody's; `ends`: whether it gives its room back when it
-    has run to its end; `is_local`: whether it stays whatever becomes of other clusters, since its policy does not want it on all of them, and no
-    relocation of it is remembered. Its `seat` saves work.
+    All that is known of a group that stays on a cluster: the room that it `holds`, `since` when, and its priority. `is_gang`: whether it was promised
+    room for all its pods. `tenant` is the Tenant that owns it, '' if none does. `ends`: whether it gives its room back when it has run to its end.
+    `is_local`: whether it stays whatever becomes of other clusters, since its policy does not want it on all of them, and no relocation of it is
+    remembered. `seat`: where its pods sit, if that is known, so that no place has to be looked for.
     """
 
     holds: Holding

@@ -5,8 +5,8 @@ A row is a type of machine of one cluster. Types that draw on the same limit are
 of them takes for what it draws, times what is left. With those that are promised already, and the places that there are, that may be fewer than a gang has
 pods of the shape; or all there is and may be added comes to less than the gang asks for. Then it does not fit, whichever machines come.
 
-To look for machines takes milliseconds for each gang and cluster, much longer where pods mind each other, and mostly in vain: who waits, waits because no
-autoscaler has what he asks for.
+To look for machines takes milliseconds for each gang and cluster, much longer where pods mind each other, and mostly in vain: most groups wait because no
+autoscaler has what they ask for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Who may stand by while others on his cluster are planned, without being read.
+Which groups may be bystanders: they stay where they are, and the others on their clusters can be planned without reading their manifests.
 
-That is a group of which nothing else matters there but what it holds, since when, and with which priority: it stays, no update
-of it runs, it has no pod on every node, no tenant's quota on a cluster counts it, and those of its namespace count nothing that is not seen.
+Nothing of such a group matters to the others but the room that it holds, since when, and its priority: no update of it runs, it has no pod on every node,
+no Tenant's quota on a cluster counts it, and ResourceQuotas count all of it already.
 """
 
 from __future__ import annotations

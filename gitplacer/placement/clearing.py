@@ -129,7 +129,7 @@ class Clearing:
 
     def _free_in_all(self, policy: PlacementPolicy, group_id: str, name: str) -> Resources | None:
         """
-        What a group will find free on a cluster in sum if nobody is sent away: whoever leaves adds what he holds and no more,
+        What a group will find free on a cluster in sum if no group is sent away: one that leaves adds what it holds and no more,
         so most sets are ruled out by a sum. None where sums do not tell, because there is too little room even for those
         who stay, because room is kept by what others leave, or because machines can be added.
         """

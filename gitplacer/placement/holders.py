@@ -1,6 +1,7 @@
 """
-Who holds anything on a cluster as far as a round has come: those that are there, and those that room is kept for, but nobody who has
-run to his end. Whoever keeps sums over them is told what has changed since he asked last.
+Which groups hold anything on a cluster, so far in a round: those that are there and have not run to their end, and those that room is kept for.
+
+Sums over them are kept up to date by asking what has changed since the last question.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from gitplacer.placement.onepass import Pass
 
 
 class Holders:
-    """The groups that hold something, for one that keeps sums over them."""
+    """The groups that hold something, for one object that keeps sums over them."""
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
         self._pass = shared

@@ -239,8 +239,8 @@ class Nodes:
 
     def judged_by(self, judge: Callable[[PodShape], Mask | None], numbers: Sequence[int]) -> None:
         """
-        Let somebody judge pods that ask for no name who does it once for all clusters: for each shape of nodes that he knows. Equal answers are
-        the same object, which he keeps. `numbers` are those that he has for the shapes that are known here.
+        Leave it to `judge`, which does it once for all clusters, to say which shapes of nodes take a pod that asks for no node by name. It has numbers
+        for all shapes that it knows; `numbers` are those of the shapes here, in order. Equal answers have to be the same object.
         """
         self._judge, self._answers = (judge, np.array(numbers, dtype=np.intp)), {}
 

@@ -118,8 +118,8 @@ class Occupancy:
 
     def open(self) -> None:
         """
-        Open the ledgers, with everybody as he is placed. Whoever is going to try other counts asks for that before: it is these that a
-        ledger would be opened with, and a cluster that did not hold them would be closed to all.
+        Open the ledgers, with all groups as they are placed. This has to come before other counts are tried: a ledger is opened with the counts as they
+        are then, and a cluster that did not hold them would be closed to all.
         """
         _ = self.books
 

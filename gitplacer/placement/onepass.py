@@ -488,7 +488,7 @@ class Pass:
         return self._exceeds[key]
 
     def accepts_tight(self, policy: PlacementPolicy, cluster: str) -> bool:
-        """Whether a fit that takes luck is good enough there, if it costs nobody else his certainty."""
+        """Whether a fit that takes luck is good enough there, if it costs no other group its certainty."""
         return policy.spec.placement.accept == "TightFit" or self.is_careless(policy, cluster)
 
     def is_careless(self, policy: PlacementPolicy, cluster: str) -> bool:

@@ -65,7 +65,7 @@ class Around:
 
     @property
     def _nothing_happens(self) -> bool:
-        """Whether everybody holds after the pass what he held before it, as most do where manifests are edited."""
+        """Whether every group holds after the pass what it held before it, as is usual where manifests are edited."""
         return all(d.before == d.after and not (d.claim or d.roles or d.counts or d.reasons) for d in self._decisions)
 
     def may_enter(self, group: Group, policy: PlacementPolicy) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """
-The room of those who are placed on a cluster, taken one after another.
+The room of all groups that are placed on a cluster, taken in its ledger one group after another, with as little packing as may be.
 
-Where somebody sits who stands by is known with him. It is where he would be put now, if all before him sit where they did then, and the cluster is as it was. So a cluster
-on which nothing has happened is filled without a search.
+With a bystander it is kept on which machines its pods sit (`Seated`). Packing would put them there again, if all groups before it sit where they sat then
+and the cluster is as it was. So a cluster on which nothing has happened is filled without a search.
 
-A large cluster may have a thousand groups that no snapshot shows yet, each of which is packed into ten thousand machines; and once more in every process. What
-comes of it depends on what is free there, on how much their pods ask for and which nodes take these, and on nothing else where none of them minds
-other pods. So it is kept by the digest of that, for whoever takes the same room again. A cluster that is soon packed is not looked up.
+A large cluster may have a thousand groups that no snapshot shows yet, each of which is packed into ten thousand machines, and in every process anew. Where
+none of their pods has rules about other pods, the outcome depends only on what is free, on how much the pods ask for and on which nodes take them. So
+it is remembered by a digest of these. Where packing is as quick as looking up, nothing is remembered.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger)
 
 def seats_in(ledger: Ledger, asked: Sequence[Asked], opened: bytes) -> dict[str, Seated]:
     """
-    Where groups sit in a ledger that was `opened` like that and filled with them and nobody else, each of whom found room for all his pods: of those who do not wait
-    for machines, by id. None where some mind more than nodes and room.
+    By id, on which machines groups sit in a ledger that was filled with them and nothing else, each with room for all its pods; `opened` is its digest
+    before that. Groups that wait for machines are left out, and all are where some pods have rules about others.
     """
     gangs = [each.missing(ledger) for each in asked]
     if any(map(ledger.minds, gangs)):

@@ -1,12 +1,12 @@
 """
 Room for the pods that run beside those a group has, in a ledger that has everybody else in it already.
 
-Who is placed keeps what he was promised; an update that is judged in this pass comes after all of them. One that was merged
+A group that is placed keeps what it was promised; an update that is judged in this pass comes after all of them. One that was merged
 before holds its room, and where there is none its pods wait in the cluster and take what gets free, so that nothing new may
 be promised there. One that finds no room now takes none until somebody decides to let it go on.
 
 Where pods are replaced one after another by larger ones there is least room at the end, when an old one is left at most. That is another cluster, with
-everybody on it as he is now: what the end takes is kept from the merge on, until the update is seen to be done.
+all groups on it as they are now: what the end takes is kept from the merge on, until the update is seen to be done.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Stage:
         return twin
 
     def overheard(self, ask: Callable[[], Answer]) -> tuple[Answer, frozenset[_Key]]:
-        """What somebody finds out who asks here, and the answers that he was given."""
+        """What a question comes to that asks this stage, and which answers of the stage went into it."""
         before, self._heard = self._heard, set()
         found = ask()
         heard = frozenset(self._heard)

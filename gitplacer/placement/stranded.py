@@ -30,7 +30,7 @@ class Stranded(Struct, frozen=True, kw_only=True):
 
 
 def stranded(shared: Pass, decisions: Iterable[Decision]) -> Iterator[Stranded]:
-    """Those of all groups after some decisions, as they are written: not of who is held as he is deployed, nor of who has pods on several clusters."""
+    """Those of all groups after some decisions, as they are written: not of groups that are held as they are deployed, nor of those that span clusters."""
     for decision in decisions:
         group = shared.groups.get(decision.group)
         if (

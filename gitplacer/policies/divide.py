@@ -2,7 +2,7 @@
 Divide: the replicas of a group over all eligible clusters, by weight.
 
 Each cluster gets the whole part of its exact share, and what is left over goes, one replica each, to those whose share lost most
-by rounding (largest remainders). So every replica is somewhere, nobody is a whole replica away from what is due to him, and a heavier
+by rounding (largest remainders). So every replica is somewhere, no cluster is a whole replica away from what is due to it, and a heavier
 cluster never gets less than a lighter one: of five replicas at 70 and 30 four and one, where rounding down alone would lose one.
 Where two lost alike the heavier is first, then whoever has that replica already, then the name.
 

@@ -5,9 +5,9 @@ The record of a group that is removed goes with it, so removals are counted from
 something writes. Groups that the source does not have any more are held all together: a source of which a quarter is missing was
 truncated, rendered by a broken job or edited by mistake, and a part of a mistake is no better than all of it. Which part should it be?
 
-Tenants are looked at one by one, because whoever may remove all that is his must not thereby hold what others remove. Who loses more
-than the guard lets go of as many groups as he has is held, and nobody else for it. Who loses a quarter or a single group, and has others
-left, loses that whatever others lose. All those between count together. So of a source that lost a quarter of everything at least one tenant is held.
+Tenants are looked at one by one, because a Tenant that removes all its groups must not thereby hold what others remove. One that loses more than the
+guard would let go of a fleet of its size is held, and no other for it. One that loses a quarter of its groups or a single one, and has others left, loses
+them whatever others lose. All those between count together. So of a source that lost a quarter of everything at least one Tenant is held.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def became(
 def _outcome(name: str, planned: Promised, record: PlacementRecord | None, *, is_written: bool) -> GroupOutcome:
     now = clusters_with_files(record)
     if planned.action == Action.HOLD and set(now) == set(planned.to):
-        fate = Fate.AS_PLANNED  # who is held keeps the record that he has, also of having waited
+        fate = Fate.AS_PLANNED  # a group that is held keeps its record, also of having waited
     elif record is not None and record.waiting_since is not None and all(e.state == "Waking" for e in record.clusters):
         fate = Fate.WAITS
     elif planned.action == Action.WAIT and now:

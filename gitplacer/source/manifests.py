@@ -176,7 +176,7 @@ def _formless(document: Document, unit: str, group: str) -> Iterator[Problem]:
 
 
 def _not_theirs(spec: FleetSpec, document: Document, kind: str, namespace: str, tenancy: Tenancy) -> Iterator[Problem]:
-    """What nobody may have where he writes: what his Tenant does not let him have, and what is ours."""
+    """What an object may not be where it is written: what the Tenant of its path may not have, and what is ours."""
     refused = tenancy.refused(document, kind, namespace)
     if refused is not None:
         yield refused

@@ -103,7 +103,7 @@ def suppose(
     those who lose their place, and why; `with_left` also what is free then. Raises Unsupposable, and Rejected where the fleet
     could not be planned then.
     """
-    # Who waited, and has no place to lose, is told of only if he finds one.
+    # A group that waited, and has no place to lose, is told of only if it finds one.
     nowhere = frozenset(g for g, d in ground.decisions.items() if d.action is Action.WAIT and not d.after)
     asked = structs.replace(verdicts_of(with_candidates), but=nowhere)
     made = hydrate(supposition.applied(ground.inputs, ground.snapshot), memo=ground.memo, with_candidates=asked)
