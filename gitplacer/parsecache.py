@@ -34,10 +34,10 @@ _PARSING = (
 )
 
 
-class Crew(Protocol):
+class ParseMany(Protocol):
     """
-    Who parses many files at a time: given their bytes by blob id, and how many are read at most of one. Returns pickles of what it has read, and
-    gives them to `take` as they come.
+    Parses many files at a time, such as in several processes: given their bytes by blob id, and how many are read at most of one. Returns pickles of
+    what it has read, of all files or some, and gives them to `take` as they come.
     """
 
     def __call__(
@@ -45,19 +45,19 @@ class Crew(Protocol):
     ) -> Mapping[str, bytes]: ...
 
 
-Scribes = Callable[[int, Makers], Mapping[str, bytes]]
-"""Who makes so many texts at a time, by digest: all or some, or none where it is not worth it."""
+WriteMany = Callable[[int, Makers], Mapping[str, bytes]]
+"""Makes so many texts at a time, by digest: all or some, or none where it is not worth it."""
 
 
-def no_scribes(number: int, makers: Makers) -> Mapping[str, bytes]:
-    """None."""
+def write_none(number: int, makers: Makers) -> Mapping[str, bytes]:
+    """Makes none: each text is made when it is asked for."""
     return {}
 
 
-def nobody(
+def parse_none(
     blobs: Mapping[str, bytes], max_bytes: int, *, take: Callable[[Mapping[str, bytes]], None]
 ) -> Mapping[str, bytes]:
-    """No crew."""
+    """Parses none: each file is parsed when it is asked for."""
     return {}
 
 
@@ -67,18 +67,22 @@ _MOST_UNSAVED = 16 << 20
 
 class ParseCache(Memo):
     """
-    A `Memo` that outlives the process, once `save` was called; `parser` reads what it does not know, and of many files those that
-    the `crew` has not read; many texts are made by the `scribes`. A file that could not be read here at all is one only for this process: another, with more memory, may
-    read it.
+    A `Memo` that outlives the process, once `save` was called. `parser` reads a file that it does not know; of many such files `parse_many` is asked
+    first, and of many texts `write_many`. A file that could not be read here at all is remembered only for this process: another, with more memory,
+    may read it.
     """
 
     def __init__(
-        self, cache_dir: Path, parser: Parser = read_file, crew: Crew = nobody, scribes: Scribes = no_scribes
+        self,
+        cache_dir: Path,
+        parser: Parser = read_file,
+        parse_many: ParseMany = parse_none,
+        write_many: WriteMany = write_none,
     ) -> None:
         self.cache_dir = cache_dir
-        self._scribes = scribes
+        self._write_many = write_many
         self._parser = parser
-        self._crew = crew
+        self._parse_many = parse_many
         self._pickled: Mapping[str, bytes] = {}
         self._blobs = BlobCache(cache_dir)
         self._files: dict[str, ReadFile] = {}
@@ -96,7 +100,7 @@ class ParseCache(Memo):
         def take(pickles: Mapping[str, bytes]) -> None:
             found.update({oid: pickle.loads(value) for oid, value in pickles.items()})
 
-        self._pickled = self._crew(blobs, max_bytes, take=take)
+        self._pickled = self._parse_many(blobs, max_bytes, take=take)
         return {**found, **super().parse_all({oid: blobs[oid] for oid in blobs if oid not in found}, max_bytes)}
 
     def recall(self, oids: Iterable[str]) -> Mapping[str, ReadFile]:
@@ -132,7 +136,7 @@ class ParseCache(Memo):
         self._keep(digest, text)
 
     def make_texts(self, number: int, makers: Makers) -> None:
-        for digest, text in self._scribes(number, makers).items():
+        for digest, text in self._write_many(number, makers).items():
             self.remember_text(digest, text)
 
     def forked(self) -> ParseCache:

@@ -63,11 +63,11 @@ def _problems(chosen: Settings) -> Sequence[Problem]:
     from gitplacer.parsecache import ParseCache
     from gitplacer.passes.opening import opened_source
     from gitplacer.problems import Rejected
-    from gitplacer.runners.crew import parsed_together
+    from gitplacer.runners.manyfiles import parsed_together
     from gitplacer.snapshot import read_snapshot
     from gitplacer.tree import Tree
 
-    memo = ParseCache(chosen.cache_dir, crew=parsed_together)
+    memo = ParseCache(chosen.cache_dir, parse_many=parsed_together)
     try:
         with opened_source(chosen, memo, work_tree=True) as source:
             snapshot = read_snapshot(

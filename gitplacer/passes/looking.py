@@ -37,7 +37,7 @@ from gitplacer.placement.plan import Plan
 from gitplacer.problems import Rejected
 from gitplacer.remedies import waits
 from gitplacer.review import Base
-from gitplacer.runners.crew import parsed_together
+from gitplacer.runners.manyfiles import parsed_together
 from gitplacer.settings import Settings
 from gitplacer.snapshot import Snapshot
 from gitplacer.tree import Changes, Tree
@@ -69,7 +69,7 @@ class Looked(Struct, frozen=True):
 @contextlib.contextmanager
 def looked_at(settings: Settings, *, work_tree: bool, progress: Progress) -> Iterator[Looked]:
     """For those who only look, readable while the context lasts; what is parsed meanwhile is kept."""
-    memo = ParseCache(settings.cache_dir, crew=parsed_together)
+    memo = ParseCache(settings.cache_dir, parse_many=parsed_together)
     progress("reading the source")
     is_trusted = settings.trust_base is not None
     with contextlib.ExitStack() as stack:

@@ -44,7 +44,7 @@ from gitplacer.passes.redated import Redated, same_but_dates
 from gitplacer.plaintext import printable
 from gitplacer.problems import Rejected
 from gitplacer.redactor import redact
-from gitplacer.runners.crew import parsed_together, written_together
+from gitplacer.runners.manyfiles import parsed_together, written_together
 from gitplacer.settings import Settings, UsageError
 
 CONTEXT = "gitplacer/up-to-date"
@@ -106,7 +106,7 @@ def propose(settings: Settings, *, progress: Progress, host: Host | None = None,
 
 @contextlib.contextmanager
 def _looked(settings: Settings, progress: Progress, host: Host | None) -> Iterator[_Look]:
-    memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
+    memo = ParseCache(settings.cache_dir, parse_many=parsed_together, write_many=written_together)
     with at_work(settings, memo, progress) as work:
         deployment = work.deployment
         if work.source.spec.deployment.proposed:

@@ -29,7 +29,7 @@ from gitplacer.passes.basekeys import place_of
 from gitplacer.passes.opening import CAPACITY_USED, Opened, Progress, Work, at_work
 from gitplacer.passes.quiet import Quiet, key_of, quiet, recall, remember
 from gitplacer.passes.touching import Touch, can_be_at_rest, remember_rest, rest_of, touched
-from gitplacer.runners.crew import parsed_together, written_together
+from gitplacer.runners.manyfiles import parsed_together, written_together
 from gitplacer.settings import Settings
 from gitplacer.tree import Changes
 
@@ -123,7 +123,7 @@ def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None
     Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
     then nothing has landed.
     """
-    memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
+    memo = ParseCache(settings.cache_dir, parse_many=parsed_together, write_many=written_together)
     return _not_overtaken(lambda: one_pass(settings, memo, progress=progress, consent=consent), progress)
 
 
@@ -135,7 +135,7 @@ def reconcile_unless_quiet(
     the fleet that they concern; then `doubts` is asked instead of `consent`. Nor is everybody planned where apps are new or
     edited, or clusters have other states, and others stay.
     """
-    memo = ParseCache(settings.cache_dir, crew=parsed_together, scribes=written_together)
+    memo = ParseCache(settings.cache_dir, parse_many=parsed_together, write_many=written_together)
 
     def attempt() -> Outcome | Spared | Rewritten:
         with at_work(settings, memo, progress) as work:

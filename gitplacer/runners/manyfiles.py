@@ -1,5 +1,5 @@
 """
-Many files parsed by several processes.
+Many files parsed, or many texts written, by several processes.
 
 Parsing is most of what a cold pass does before it plans, and no file's parsing needs another's. So where many are new they are dealt
 out to processes that are forked from this one, which has their bytes; back come pickles, which the parse cache keeps as they
@@ -21,7 +21,7 @@ from gitplacer.settings import UsageError
 from gitplacer.source.files import Makers, Parser, read_file
 
 FEWEST = 2 << 20
-"""Bytes of new files from which on a crew is worth its start: as much as one process parses in about a second."""
+"""Bytes of new files from which on several processes are worth their start: as much as one process parses in about a second."""
 MOST = 4
 """Processes at most: one process unpickles what they have read, at about a tenth of what reading it takes."""
 _DEAL = 1 << 17
@@ -32,8 +32,8 @@ _HAND = 100
 """Texts that a worker makes at a time."""
 
 
-def _nobody(pickles: Mapping[str, bytes]) -> None:
-    """Waits for all of them."""
+def _nothing_yet(pickles: Mapping[str, bytes]) -> None:
+    """For who waits for all of them."""
 
 
 def parsed_together(
@@ -42,7 +42,7 @@ def parsed_together(
     parse: Parser = read_file,
     processes: int | None = None,
     *,
-    take: Callable[[Mapping[str, bytes]], None] = _nobody,
+    take: Callable[[Mapping[str, bytes]], None] = _nothing_yet,
 ) -> dict[str, bytes]:
     """
     Pickles of what was read of files, by blob id: of all or of some, and of none where it is not worth it. `take` is given each of them, some at a

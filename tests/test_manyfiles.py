@@ -13,8 +13,8 @@ import pytest
 
 from gitplacer.documents import Fault
 from gitplacer.parsecache import ParseCache
-from gitplacer.runners import crew
-from gitplacer.runners.crew import parsed_together, written_together
+from gitplacer.runners import manyfiles
+from gitplacer.runners.manyfiles import parsed_together, written_together
 from gitplacer.runners.processes import in_processes
 from gitplacer.source.files import GIVEN_UP, MAX_FILE, Maker, ParsedFile, ReadFile, attempted, read_file
 from gitplacer.tree import blob_id
@@ -27,8 +27,8 @@ BLOBS = {blob_id(data): data for data in [*FILES, b"a: [", b"", b"\xff"]}
 
 @pytest.fixture(autouse=True)
 def small_deals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "FEWEST", 1)
-    monkeypatch.setattr(crew, "_DEAL", 100)
+    monkeypatch.setattr(manyfiles, "FEWEST", 1)
+    monkeypatch.setattr(manyfiles, "_DEAL", 100)
 
 
 def alone() -> dict[str, ReadFile]:
@@ -52,7 +52,7 @@ def test_they_are_parsed_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("processes", [0, 1])
-def test_where_one_process_is_all_there_is_no_crew(processes: int) -> None:
+def test_where_one_process_is_all_files_are_left_to_it(processes: int) -> None:
     assert parsed_together(BLOBS, MAX_FILE, in_another_process, processes) == {}
 
 
@@ -68,8 +68,8 @@ def test_what_has_been_read_is_given_as_it_comes() -> None:
     assert {oid: value for some in given for oid, value in some.items()} == found
 
 
-def test_few_bytes_are_not_worth_a_crew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "FEWEST", sum(map(len, BLOBS.values())) + 1)
+def test_few_bytes_are_not_worth_more_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manyfiles, "FEWEST", sum(map(len, BLOBS.values())) + 1)
     assert parsed_together(BLOBS, MAX_FILE, in_another_process, processes=2) == {}
 
 
@@ -91,12 +91,12 @@ def test_a_worker_that_dies_costs_time_and_no_answer(tmp_path: Path) -> None:
             os._exit(1)
         return read_file(data, max_bytes)
 
-    memo = ParseCache(tmp_path, crew=partial(parsed_together, parse=dies, processes=2))
+    memo = ParseCache(tmp_path, parse_many=partial(parsed_together, parse=dies, processes=2))
     assert memo.parse_all(BLOBS, MAX_FILE) == alone()
 
 
 @pytest.mark.parametrize("command", ["plan", "validate", "reconcile"])
-def test_whoever_reads_a_fleet_that_is_new_has_a_crew(
+def test_whoever_reads_a_fleet_that_is_new_has_several_processes(
     command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = Story.of(ANYWHERE, cluster("a"), rayjob("jobs", "train")).source
@@ -106,20 +106,20 @@ def test_whoever_reads_a_fleet_that_is_new_has_a_crew(
     commands.git(tmp_path / "fleet", "add", ".")
     commands.git(tmp_path / "fleet", "commit", "-qm", "first")
     monkeypatch.setenv("GITPLACER_DEPLOYMENT", str(tmp_path / "deployment.git"))
-    monkeypatch.setattr(crew, "usable_cores", lambda: 2)
+    monkeypatch.setattr(manyfiles, "usable_cores", lambda: 2)
     read = list[str]()
 
     def spied(*args: Any, **options: Any) -> Any:
         read.extend(oid for deal in args[1] for oid in deal)
         return in_processes(*args, **options)
 
-    monkeypatch.setattr(crew, "in_processes", spied)
+    monkeypatch.setattr(manyfiles, "in_processes", spied)
     assert commands.run(capfd, command, tmp_path / "fleet", "--now", commands.NOW).code == 0
     assert {blob_id(text.encode()) for text in files.values()} <= {*read}
 
 
-def test_what_a_crew_has_read_is_kept_as_it_came(tmp_path: Path) -> None:
-    memo = ParseCache(tmp_path, crew=partial(parsed_together, processes=2))
+def test_what_other_processes_have_read_is_kept_as_it_came(tmp_path: Path) -> None:
+    memo = ParseCache(tmp_path, parse_many=partial(parsed_together, processes=2))
     memo.remember(memo.parse_all(BLOBS, MAX_FILE))
     memo.save()
     assert ParseCache(tmp_path).recall(BLOBS) == alone()
@@ -153,8 +153,8 @@ def makers() -> dict[str, Maker]:
 
 
 def test_texts_are_made_elsewhere_and_those_that_cannot_be_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "FEWEST_TEXTS", 60)
-    monkeypatch.setattr(crew, "_HAND", 4)
+    monkeypatch.setattr(manyfiles, "FEWEST_TEXTS", 60)
+    monkeypatch.setattr(manyfiles, "_HAND", 4)
     made = written_together(60, makers, processes=2)
     assert {digest: int(text.split()[0]) for digest, text in made.items()} == {
         f"{number:03}": number for number in range(60) if number != 7
@@ -166,7 +166,7 @@ def test_texts_are_made_elsewhere_and_those_that_cannot_be_are_left_out(monkeypa
 def test_nobody_gets_ready_where_several_processes_are_not_worth_it(
     number: int, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "FEWEST_TEXTS", 60)
+    monkeypatch.setattr(manyfiles, "FEWEST_TEXTS", 60)
 
     def not_asked() -> dict[str, Maker]:
         raise AssertionError
@@ -174,7 +174,7 @@ def test_nobody_gets_ready_where_several_processes_are_not_worth_it(
     assert written_together(number, not_asked, processes) == {}
 
 
-def test_texts_that_a_crew_has_made_are_remembered(tmp_path: Path) -> None:
-    memo = ParseCache(tmp_path, scribes=lambda number, ready: {"a" * 64: b"%d" % number})
+def test_texts_that_other_processes_have_made_are_remembered(tmp_path: Path) -> None:
+    memo = ParseCache(tmp_path, write_many=lambda number, ready: {"a" * 64: b"%d" % number})
     memo.make_texts(3, makers)
     assert memo.recall_text("a" * 64) == b"3"
