@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from gitplacer.model.workload import Claim, ClaimSpec
+from gitplacer.model.workload import ClaimSpec, PodVolumeClaim
 from gitplacer.profiles import ClusterProfile, Reach
 from gitplacer.workloads.facts import ObjectFacts, Role
 
@@ -58,7 +58,7 @@ def _reach(role: Role, number: int, namespace: str, profile: ClusterProfile, spe
     return tuple(dict.fromkeys(found))
 
 
-def _of_claim(claim: Claim, number: int, namespace: str, profile: ClusterProfile, specs: Specs) -> Reach:
+def _of_claim(claim: PodVolumeClaim, number: int, namespace: str, profile: ClusterProfile, specs: Specs) -> Reach:
     match claim.of:
         case "pod":
             return profile.reach_of("", claim.spec)

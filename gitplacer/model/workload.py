@@ -71,7 +71,7 @@ class ClaimSpec(Struct, frozen=True):
 ClaimOf = Literal["namespace", "set", "pod"]
 
 
-class Claim(Struct, frozen=True):
+class PodVolumeClaim(Struct, frozen=True):
     """
     A volume claim by which a pod has a volume: one of its `namespace`, which exists by itself; that which a `set` makes for each
     of its pods, numbered from `first`, and keeps; or one that is made with each `pod` and goes with it. `spec` is that of a claim that is
@@ -90,7 +90,7 @@ class Named(Struct, frozen=True):
     class. `gated`: it has scheduling gates; `ends`: it has a deadline, so that quotas count it as terminating.
     """
 
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PodVolumeClaim, ...] = ()
     priority_class: str = ""
     priority: int | None = None
     preemption: str = ""
@@ -163,7 +163,7 @@ class PodSet(Struct, frozen=True):
     per_node: bool = False
     namespace: str = ""
     labels: LabelPairs = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PodVolumeClaim, ...] = ()
 
 
 Gang = tuple[PodSet, ...]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import PodTerm, Selector, of_one
-from gitplacer.model.workload import Claim, PodSet, PodShape
+from gitplacer.model.workload import PodSet, PodShape, PodVolumeClaim
 from gitplacer.scheduler.objects import Pod
 from gitplacer.scheduler.reading import numbered
 from gitplacer.workloads.devices import TPU
@@ -48,7 +48,7 @@ def expanded(pods: PodSet, name: Callable[[int], str], slice_topology: str) -> I
         yield Pod.of(shape, name(i), pods.namespace, labels, claims=claims)
 
 
-def _claims(pods: PodSet, name: str, number: int) -> tuple[Claim, ...]:
+def _claims(pods: PodSet, name: str, number: int) -> tuple[PodVolumeClaim, ...]:
     return tuple(numbered(claim, name, number) for claim in pods.claims) if pods.claims else ()
 
 

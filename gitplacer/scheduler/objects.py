@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from gitplacer.model.labels import NAME_KEY, Labels, Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Claim, PodShape
+from gitplacer.model.workload import PodShape, PodVolumeClaim
 
 HOSTNAME = "kubernetes.io/hostname"
 PODS = "pods"
@@ -35,7 +35,7 @@ class Pod(PodShape, frozen=True, kw_only=True):
     labels: LabelPairs = ()
     finished: bool = False
     terminating: bool = False
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[PodVolumeClaim, ...] = ()
     priority: int = 0
     nominated: str = ""
     flaw: str = ""

@@ -23,7 +23,7 @@ from gitplacer.documents.parse import ParsedDocument
 from gitplacer.model.labels import NAME_KEY, Taint
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Claim, PodShape
+from gitplacer.model.workload import PodShape, PodVolumeClaim
 from gitplacer.scheduler.objects import NamespacesByName, Node, Pod
 from gitplacer.workloads.claims import pod_claims
 from gitplacer.workloads.constraints import constraints, tolerations
@@ -167,7 +167,7 @@ def _read(root: Cursor, ask: PodAsk) -> Pod:
     return Pod.of(shape, name, metadata.text("namespace") or "default", labels, claims=claims, priority=priority)
 
 
-def numbered(claim: Claim, pod: str, number: int = 0) -> Claim:
+def numbered(claim: PodVolumeClaim, pod: str, number: int = 0) -> PodVolumeClaim:
     """A claim by the name that it has for a pod: that of a set has the pod's number, that of a pod its name."""
     match claim.of:
         case "set":

@@ -21,7 +21,7 @@ from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import PodTerm, Selector
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Claim, ClaimSpec, NodeTerm
+from gitplacer.model.workload import ClaimSpec, NodeTerm, PodVolumeClaim
 from gitplacer.scheduler.objects import Node, Pod
 from gitplacer.scheduler.pools import Pool, contested, includes, joined, titles
 from gitplacer.scheduler.reading import ClusterObjects
@@ -137,7 +137,7 @@ class _Settling:
             self._of_claim(_key(pod, claim), claim, asked)
         return asked
 
-    def _of_claim(self, key: ClaimKey, claim: Claim, asked: _Asked) -> None:
+    def _of_claim(self, key: ClaimKey, claim: PodVolumeClaim, asked: _Asked) -> None:
         found = self._storage.claims.get(key)
         if found is None and claim.spec is not None:
             found = VolumeClaim(spec=claim.spec, new=True)
@@ -418,7 +418,7 @@ class _Settling:
         self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
 
 
-def _key(pod: Pod, claim: Claim) -> ClaimKey:
+def _key(pod: Pod, claim: PodVolumeClaim) -> ClaimKey:
     return pod.namespace, claim.name
 
 

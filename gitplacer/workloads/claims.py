@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitplacer.documents import Cursor
-from gitplacer.model.workload import Claim, ClaimSpec
+from gitplacer.model.workload import ClaimSpec, PodVolumeClaim
 from gitplacer.workloads.constraints import selector_of
 from gitplacer.workloads.facts import Reference
 
@@ -58,14 +58,14 @@ def claim_spec(claim: Cursor) -> ClaimSpec:
     )
 
 
-def pod_claims(spec: Cursor) -> Iterator[Claim]:
+def pod_claims(spec: Cursor) -> Iterator[PodVolumeClaim]:
     """The claims by which the pods of a spec have volumes, those that are made with each pod included."""
     if not spec.has("volumes"):
         return
     for volume in spec.items("volumes"):
         if volume.has("persistentVolumeClaim"):
             if name := volume.mapping("persistentVolumeClaim").text("claimName"):
-                yield Claim(name)
+                yield PodVolumeClaim(name)
         elif volume.has("ephemeral"):
             template = volume.mapping("ephemeral").mapping("volumeClaimTemplate")
-            yield Claim(volume.text("name"), "pod", claim_spec(template))
+            yield PodVolumeClaim(volume.text("name"), "pod", claim_spec(template))

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from gitplacer.documents import Cursor, Path
 from gitplacer.model.podrules import EACH_HOST, EACH_REPLICA, each_replica, untold
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import Claim, Named
+from gitplacer.model.workload import Named, PodVolumeClaim
 from gitplacer.problems import Severity
 from gitplacer.workloads import madeservices, podtemplate
 from gitplacer.workloads.addresses import own_service
@@ -216,7 +216,7 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
 def _with_storage(spec: Cursor, named: Named) -> Named:
     """The head's volumes with that of its GCS, if a claim is named for it."""
     claim = spec.mapping("gcsFaultToleranceOptions").mapping("storage").text("claimName")
-    return replace(named, claims=(*named.claims, Claim(claim))) if claim else named
+    return replace(named, claims=(*named.claims, PodVolumeClaim(claim))) if claim else named
 
 
 def _operator_sidecars(sidecars: tuple[tuple[str, Resources], ...]) -> tuple[Part, ...]:

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from gitplacer.documents import Cursor
 from gitplacer.model.podrules import each_number, untold
-from gitplacer.model.workload import Claim, Named
+from gitplacer.model.workload import Named, PodVolumeClaim
 from gitplacer.workloads import podtemplate, scaling
 from gitplacer.workloads.claims import claim_spec, single_node_claim, storage_class
 from gitplacer.workloads.facts import Kind, ObjectFacts, distinct
@@ -46,7 +46,7 @@ def _with_claims(root: Cursor, templates: list[Cursor], named: Named, first: int
     owner = root.mapping("metadata").text("name")
     made = {claim.mapping("metadata").text("name"): claim_spec(claim) for claim in templates}
     kept = tuple(claim for claim in named.claims if claim.of == "namespace" or claim.name not in made)
-    own = (Claim(f"{name}-{owner}", "set", spec, first) for name, spec in made.items())
+    own = (PodVolumeClaim(f"{name}-{owner}", "set", spec, first) for name, spec in made.items())
     return structs.replace(named, claims=(*kept, *own))
 
 
