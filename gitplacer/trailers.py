@@ -38,10 +38,10 @@ _OWN = tuple(f"{PREFIX}{key}" for key in ("Group", "From", "To", "Reason", "Phas
 Trailers = Sequence[tuple[str, str]]
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class ProvenanceClaim(Struct, frozen=True, kw_only=True):
     """
-    What a commit says of the pass that made it: its inputs, which of its steps it is, and the group it proposes to move, if it is a
-    proposal.
+    What a commit says of the pass that made it, before anybody has proved it: its inputs, which of its steps it is, and the group it proposes to move, if
+    it is a proposal.
     """
 
     inputs: PassTrailers
@@ -68,7 +68,7 @@ def is_ours(trailers: Trailers) -> bool:
     return value_of(trailers, f"{PREFIX}Version") is not None
 
 
-def read_claim(trailers: Trailers) -> Claim | Malformed:
+def read_claim(trailers: Trailers) -> ProvenanceClaim | Malformed:
     """What the trailers of a commit say, or the first of them that says nothing a pass would say."""
     said = {
         key: value_of(trailers, f"{PREFIX}{key}") for key in ("Source", "Capacity", "Base", "Step", "Now", "Version")
@@ -93,7 +93,7 @@ def read_claim(trailers: Trailers) -> Claim | Malformed:
     )  # fmt: skip
     if isinstance(inputs, Malformed):
         return inputs
-    claim = Claim(inputs=inputs, step=int(step[1]), steps=int(step[2]), proposed=value_of(trailers, PROPOSED))
+    claim = ProvenanceClaim(inputs=inputs, step=int(step[1]), steps=int(step[2]), proposed=value_of(trailers, PROPOSED))
     return _unwritten(trailers, claim) or claim
 
 
@@ -122,7 +122,7 @@ def _with_heard(
     )  # fmt: skip
 
 
-def _unwritten(trailers: Trailers, claim: Claim) -> Malformed | None:
+def _unwritten(trailers: Trailers, claim: ProvenanceClaim) -> Malformed | None:
     """The first trailer that would not have been written for a claim, or not there. What tells of a group follows."""
     wanted = claim.inputs.lines(claim.step, claim.steps)
     for number, (key, value) in enumerate(trailers):

@@ -30,7 +30,7 @@ from gitplacer.passes.opening import Opened, Work
 from gitplacer.scenarios import telling
 from gitplacer.settings import Settings
 from gitplacer.source.files import Memo, ReadFile
-from gitplacer.trailers import Claim, read_claim
+from gitplacer.trailers import ProvenanceClaim, read_claim
 from gitplacer.treeids import tree_id
 
 COUNT = {"commits": 0, "passes": 0}
@@ -82,7 +82,7 @@ def again(
     trees = {tree_id(inputs.capacity) if inputs.capacity_id else "": inputs.capacity}
     for number, step in enumerate(done.steps, 1):
         claim = read_claim(parse_commit(Object("0" * 40, "commit", b"\n\n" + step.message.encode())).trailers)
-        assert isinstance(claim, Claim), (claim, step.message)
+        assert isinstance(claim, ProvenanceClaim), (claim, step.message)
         assert (claim.step, claim.steps) == (number, len(done.steps))
         named = claim.inputs
         assert inputs.commit is not None and (named.source, named.base) == (

@@ -25,7 +25,7 @@ from gitplacer.model.audit import Answer, Checked, Mismatch
 from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import UsageError, settings
-from gitplacer.trailers import Claim, read_claim
+from gitplacer.trailers import ProvenanceClaim, read_claim
 from tests.commands import run
 from tests.gitservers import git, https_server
 from tests.stories import FLEET, cluster, rayjob, rayservice, snapshot
@@ -463,7 +463,7 @@ _CLUSTERS = st.from_regex(r"[a-z][a-z0-9-]{0,5}", fullmatch=True)
 def test_what_a_pass_says_of_itself_is_read_back_as_it_was(inputs: PassTrailers, steps: int) -> None:
     message = "Subject\n\nBody\n\n" + "\n".join(inputs.lines(1, steps)) + "\n"
     commit = parse_commit(Object("0" * 40, "commit", b"\n\n" + message.encode()))
-    assert read_claim(commit.trailers) == Claim(inputs=inputs, step=1, steps=steps)
+    assert read_claim(commit.trailers) == ProvenanceClaim(inputs=inputs, step=1, steps=steps)
 
 
 # what is missing

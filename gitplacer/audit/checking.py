@@ -29,7 +29,7 @@ from gitplacer.kinds.record import RECORDS
 from gitplacer.linediff import unified
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.source.files import Memo
-from gitplacer.trailers import Claim, Malformed, instant, is_ours, read_claim
+from gitplacer.trailers import Malformed, ProvenanceClaim, instant, is_ours, read_claim
 from gitplacer.tree import Changes, Tree, differing_paths
 from gitplacer.treeids import tree_id
 
@@ -46,12 +46,12 @@ _BROUGHT = 20
 def passes(commits: Sequence[Commit]) -> Iterator[list[Commit]]:
     """Commits of a branch, the oldest first, with those together that say they are of one pass."""
     together: list[Commit] = []
-    last: Claim | Malformed | None = None
+    last: ProvenanceClaim | Malformed | None = None
     for commit in commits:
         claim = read_claim(commit.trailers) if is_of_a_pass(commit) else None
         goes_on = (
-            isinstance(claim, Claim)
-            and isinstance(last, Claim)
+            isinstance(claim, ProvenanceClaim)
+            and isinstance(last, ProvenanceClaim)
             and claim.inputs == last.inputs
             and (claim.step, claim.steps) == (last.step + 1, last.steps)
         )
@@ -109,9 +109,9 @@ class Checking:
             found.append(self._judged(commit, claim, wrong))
         return found
 
-    def _judged(self, commit: Commit, claim: Claim | Malformed, wrong: Discrepancy | None) -> Checked:
+    def _judged(self, commit: Commit, claim: ProvenanceClaim | Malformed, wrong: Discrepancy | None) -> Checked:
         checked = _told(commit, Answer.VERIFIED)
-        if isinstance(claim, Claim):
+        if isinstance(claim, ProvenanceClaim):
             inputs, step = claim.inputs, f"{claim.step}/{claim.steps}"
             checked = replace(
                 checked,
@@ -133,7 +133,7 @@ class Checking:
 
     # a step of a pass
 
-    def _misplaced(self, commit: Commit, claim: Claim, before: Commit | None) -> Discrepancy | None:
+    def _misplaced(self, commit: Commit, claim: ProvenanceClaim, before: Commit | None) -> Discrepancy | None:
         """Whether a commit is not where and when it says. `before` is the step before it, if that is where it says."""
         if len(commit.parents) > 1:
             return Discrepancy(mismatch=Mismatch.PARENT, expected="one parent", found=f"{len(commit.parents)} parents")
@@ -146,7 +146,7 @@ class Checking:
             return None
         return self._elsewhere(commit, claim)
 
-    def _elsewhere(self, commit: Commit, claim: Claim) -> Discrepancy | None:
+    def _elsewhere(self, commit: Commit, claim: ProvenanceClaim) -> Discrepancy | None:
         """Whether as many commits behind a commit as it says there are steps is something else than its base."""
         behind = commit.parents[0] if commit.parents else ""
         for _ in range(claim.step - 1):
@@ -163,7 +163,7 @@ class Checking:
         expected = claim.inputs.base or "none"
         return Discrepancy(mismatch=Mismatch.PARENT, where="Gitplacer-Base", expected=expected, found=behind or "none")
 
-    def _differs(self, commit: Commit, claim: Claim, made: Recomputed, landed: bool) -> Discrepancy | None:
+    def _differs(self, commit: Commit, claim: ProvenanceClaim, made: Recomputed, landed: bool) -> Discrepancy | None:
         steps = made.hydration.steps
         if len(steps) != claim.steps:
             return Discrepancy(mismatch=Mismatch.STEPS, expected=str(len(steps)), found=str(claim.steps))
@@ -194,7 +194,7 @@ class Checking:
 
     # a pass that somebody let in
 
-    def _is_rebased(self, commit: Commit, claim: Claim) -> bool:
+    def _is_rebased(self, commit: Commit, claim: ProvenanceClaim) -> bool:
         """
         Whether it may be a step of a pass that somebody else rebased: later than it was made, on its base or on what others have put on
         that since.
@@ -205,7 +205,7 @@ class Checking:
             below = commit
             for step in range(claim.step, 0, -1):
                 said = read_claim(below.trailers)
-                if not isinstance(said, Claim) or (said.inputs, said.step) != (claim.inputs, step):
+                if not isinstance(said, ProvenanceClaim) or (said.inputs, said.step) != (claim.inputs, step):
                     return False
                 if len(below.parents) != 1:
                     return False
@@ -227,7 +227,7 @@ class Checking:
         """A merge that brings one pass, whole, and nothing else; None for any other."""
         row = let_in(self.repository, merge)
         claim = read_claim(row[-1].trailers) if row else None
-        if not isinstance(claim, Claim) or len(list(passes(row))) != 1 or len(row) != claim.steps:
+        if not isinstance(claim, ProvenanceClaim) or len(list(passes(row))) != 1 or len(row) != claim.steps:
             return None
         if not self._is_next(self.repository.commit(merge.parents[0]), claim.inputs.base):
             return None
@@ -258,7 +258,7 @@ class Checking:
         )
         return replace(checked, consent=claim.proposed or "") if checked.discrepancy is None else checked
 
-    def _offered(self, commit: Commit, claim: Claim, memo: Memo) -> Step | Discrepancy:
+    def _offered(self, commit: Commit, claim: ProvenanceClaim, memo: Memo) -> Step | Discrepancy:
         """The proposal that a claim is about, as it should be."""
         made = self._recomputation.of(claim, commit, memo)
         if isinstance(made, Discrepancy):
@@ -289,7 +289,7 @@ class Checking:
         for oid in self._brought(commit):
             proposal = self.repository.commit(oid)
             claim = read_claim(proposal.trailers) if proposal.trailer(PROPOSED) is not None else None
-            if not isinstance(claim, Claim):
+            if not isinstance(claim, ProvenanceClaim):
                 continue
             step = self._offered(proposal, claim, memo)
             is_it = not isinstance(step, Discrepancy) and self._brings(commit, step.changes) is None

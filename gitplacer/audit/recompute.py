@@ -32,7 +32,7 @@ from gitplacer.plaintext import pasted
 from gitplacer.problems import Rejected
 from gitplacer.source.files import Memo
 from gitplacer.source.fleetspec import fleet_spec
-from gitplacer.trailers import Claim, instant
+from gitplacer.trailers import ProvenanceClaim, instant
 from gitplacer.tree import Tree
 from gitplacer.treeids import StepIds
 from gitplacer.units import METADATA
@@ -63,7 +63,7 @@ class Recomputation:
         self.deployment = deployment
         self._present = present
 
-    def of(self, claim: Claim, commit: Commit, memo: Memo) -> Recomputed | Discrepancy:
+    def of(self, claim: ProvenanceClaim, commit: Commit, memo: Memo) -> Recomputed | Discrepancy:
         """The pass that a claim of a commit is about, or why there is none."""
         inputs = claim.inputs
         if inputs.now > self._present + AHEAD:
@@ -73,7 +73,7 @@ class Recomputation:
         except MissingObject as error:
             return Discrepancy(mismatch=Mismatch.OBJECT_GONE, where=error.message, hint=error.hint)
 
-    def _made(self, claim: Claim, commit: Commit, memo: Memo) -> Recomputed | Discrepancy:
+    def _made(self, claim: ProvenanceClaim, commit: Commit, memo: Memo) -> Recomputed | Discrepancy:
         named = claim.inputs
         source = self._source(named.source)
         if isinstance(source, Discrepancy):
@@ -172,7 +172,7 @@ class Recomputation:
 
     # what others did before
 
-    def _told(self, claim: Claim, root: str) -> Discrepancy | None:
+    def _told(self, claim: ProvenanceClaim, root: str) -> Discrepancy | None:
         """In what the history before the pass is not as the claim tells it. `root` is what the Fleet said then."""
         named = claim.inputs
         if not named.base:
