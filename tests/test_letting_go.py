@@ -9,8 +9,8 @@ import gc
 import pytest
 
 from gitplacer.placement.autoscalers.patterns import Steps
-from gitplacer.placement.lent import lent
 from gitplacer.placement.plan import plan
+from gitplacer.placement.weakly import weakly
 from gitplacer.snapshot import Snapshot
 from tests.test_example import snapshot
 
@@ -41,16 +41,16 @@ def test_a_plan_leaves_nothing_behind() -> None:
 
 class Whole:
     def __init__(self) -> None:
-        self.part = lent(self.answer)
+        self.part = weakly(self.answer)
 
     def answer(self, *, more: int) -> int:
         return 41 + more
 
 
-def test_what_is_lent_is_called_as_long_as_its_whole_is_there() -> None:
+def test_a_weak_method_is_called_as_long_as_its_object_is_there() -> None:
     whole = Whole()
     part = whole.part
     assert part(more=1) == 42
     del whole
-    with pytest.raises(AssertionError, match="without its whole"):
+    with pytest.raises(AssertionError, match="its object is gone"):
         part(more=1)

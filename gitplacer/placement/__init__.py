@@ -44,5 +44,5 @@ later.
 bound and nobody counted.
 
 **For speed alone.** `compiledpack`, `compiledsurvey`: `pack` and `survey` in machine code. `foresight`: whether it will pay to load that. `journal`: which nodes
-have changed. `marks`: a table of bits by cluster. `lent`: callbacks that make no reference cycle.
+have changed. `marks`: a table of bits by cluster. `weakly`: bound methods that make no reference cycle.
 """

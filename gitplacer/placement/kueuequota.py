@@ -15,10 +15,10 @@ from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.kueue import Promised, beyond
-from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.unseen import Unseen
+from gitplacer.placement.weakly import weakly
 
 
 class KueueQuotas:
@@ -28,7 +28,7 @@ class KueueQuotas:
         self._pass = shared
         self._occupancy = occupancy
         self._there = occupancy.kueue_demand.there
-        self._unseen = Unseen(shared, occupancy, self._there, lent(self._taken))
+        self._unseen = Unseen(shared, occupancy, self._there, weakly(self._taken))
 
     def refused(self, group: Group, name: str) -> Finding | None:
         """Why a group may not be on a cluster, or not with what it asks for there now; None if Kueue's queues there have enough left."""

@@ -13,11 +13,11 @@ from collections.abc import Collection, Mapping
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
-from gitplacer.placement.lent import lent
 from gitplacer.placement.namespacedemand import Of
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.unseen import Unseen
+from gitplacer.placement.weakly import weakly
 from gitplacer.workloads.quotas import exceeds
 
 
@@ -28,7 +28,7 @@ class NamespaceQuotas:
         self._occupancy = occupancy
         self._demand = occupancy.namespace_demand
         self._there = self._demand.there
-        self._unseen = Unseen(shared, occupancy, self._there, lent(self._taken))
+        self._unseen = Unseen(shared, occupancy, self._there, weakly(self._taken))
 
     def refused(self, group: Group, name: str) -> Finding | None:
         """Why the quotas of a cluster's namespaces do not let in what a group has to come there; None if they do."""

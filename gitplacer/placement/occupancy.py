@@ -21,7 +21,6 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.growths import Growths
 from gitplacer.placement.kueuedemand import KueueDemand
 from gitplacer.placement.ledger import Ledger, has_finished
-from gitplacer.placement.lent import lent
 from gitplacer.placement.namespacedemand import NamespaceDemand, Of
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.overlaps import Overlap
@@ -30,6 +29,7 @@ from gitplacer.placement.presence import Presence
 from gitplacer.placement.reservations import NOBODY, Reservations
 from gitplacer.placement.seating import Asked, is_soon_filled, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
+from gitplacer.placement.weakly import weakly
 from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
 
@@ -63,7 +63,7 @@ class Occupancy:
         self.judged: dict[tuple[str, str], Judged] = {}
         self._plain: dict[str, tuple[frozenset[str], Ledger]] = {}
         left = {group_id: claim for group_id, claim in claims.items() if claim.displaced}
-        self.reservations = Reservations(left, lent(self.ledger), lent(self.take), lent(self.ending))
+        self.reservations = Reservations(left, weakly(self.ledger), weakly(self.take), weakly(self.ending))
 
     @property
     def is_open(self) -> bool:
@@ -82,11 +82,11 @@ class Occupancy:
 
     @cached_property
     def _namespace_growths(self) -> Growths[Of, str]:
-        return Growths(self._pass, self.namespace_demand, lent(self._has_finished_there))
+        return Growths(self._pass, self.namespace_demand, weakly(self._has_finished_there))
 
     @cached_property
     def _kueue_growths(self) -> Growths[str, QueueAsks]:
-        return Growths(self._pass, self.kueue_demand, lent(self._has_finished_there))
+        return Growths(self._pass, self.kueue_demand, weakly(self._has_finished_there))
 
     def not_let_in(self, group_id: str, cluster: str) -> Finding | None:
         """

@@ -36,7 +36,6 @@ from gitplacer.placement.holds import Refused, held, kept, refused
 from gitplacer.placement.kueue import Waits, no_queue
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
-from gitplacer.placement.lent import lent
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.nomination import Nominations
 from gitplacer.placement.outlook import Outlook
@@ -49,6 +48,7 @@ from gitplacer.placement.seating import Seats
 from gitplacer.placement.ties import held_with, homes, ties, torn_singletons
 from gitplacer.placement.topology import Rule
 from gitplacer.placement.updating import Edits, no_edits
+from gitplacer.placement.weakly import weakly
 from gitplacer.policies import DIVIDING
 from gitplacer.policies.allowing import preference
 from gitplacer.relocation.evidence import speaks_of
@@ -134,7 +134,7 @@ class Pass:
         staying = (record for record in snapshot.records.values() if record.id not in gone)
         leftovers = frozenset(name for record in staying for name in left_over(record, snapshot))
         self.tally = Tally(snapshot, gone)
-        self.nominations = Nominations(snapshot, self.records, lent(self._cannot_run))
+        self.nominations = Nominations(snapshot, self.records, weakly(self._cannot_run))
         """Of groups that are left to Kueue, on which clusters it may start them."""
         self.entrance = Entrance(snapshot, self.rosters, self.nominations, self.silent, leftovers)
         self._thaws: dict[Reason, datetime | None] = {}
@@ -437,7 +437,7 @@ class Pass:
     def scoring(self) -> Scoring:
         """What clusters score under policies that weigh scores."""
         scores = {name: item.scores for name, item in self.snapshot.source.own.scores.items()}
-        return Scoring(scores, self.snapshot.now, lent(self._offered_by_each))
+        return Scoring(scores, self.snapshot.now, weakly(self._offered_by_each))
 
     def _offered_by_each(self) -> dict[str, dict[str, float]]:
         """What each cluster that runs workloads offers, with the machines that can be added."""

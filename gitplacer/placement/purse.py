@@ -20,12 +20,12 @@ from gitplacer.placement.books import Books
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.kueuequota import KueueQuotas
 from gitplacer.placement.ledger import Ledger
-from gitplacer.placement.lent import lent
 from gitplacer.placement.namespacequota import NamespaceQuotas
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.tenantquota import TenantQuotas
+from gitplacer.placement.weakly import weakly
 
 
 class Purse:
@@ -70,11 +70,11 @@ class Purse:
 
     @cached_property
     def _budgets(self) -> Budgets:
-        return Budgets(self._books, lent(self._governing))
+        return Budgets(self._books, weakly(self._governing))
 
     @cached_property
     def _tenants_budgets(self) -> Budgets:
-        return Budgets(self._books, lent(self._owning), of_tenants=True)
+        return Budgets(self._books, weakly(self._owning), of_tenants=True)
 
     def _owning(self, group_id: str) -> str:
         tenant = self._pass.tenant(group_id)

@@ -25,13 +25,13 @@ from gitplacer.placement.departures import Departures
 from gitplacer.placement.division import Division, divides
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.holds import consent_to_removal
-from gitplacer.placement.lent import lent
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, turns
 from gitplacer.placement.spanning import Spanning, Spread
 from gitplacer.placement.ties import heirs
 from gitplacer.placement.unfit import Unfit
+from gitplacer.placement.weakly import weakly
 from gitplacer.source.manifests import PLATFORM
 
 _NOT_BLOCKED = (Reason.REMOVAL_NEEDS_APPROVAL, Reason.TOO_MANY_REMOVALS)
@@ -59,7 +59,7 @@ class Round:
         self._departures = Departures(shared, placements, moves, self._occupancy, self._choice, self._spanning)
         self._unfit = Unfit(shared, self._occupancy, self._choice, self._departures)
         self._division = Division(
-            shared, placements, self._occupancy, self._choice, self._departures, lent(self._nowhere)
+            shared, placements, self._occupancy, self._choice, self._departures, weakly(self._nowhere)
         )
         self._with_candidates = bool(kept)
         self._decided: set[str] = set()
