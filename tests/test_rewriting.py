@@ -459,7 +459,9 @@ def test_a_source_that_lost_commits_is_doubted(own: Rested) -> None:
     add(own, "# another\n")
     doubted = Undoubted(own.settings(9), (), lambda doubt: None, at_a_time=True)
     with pytest.raises(Doubt, match="is not behind it"):
-        reconcile_unless_quiet(own.settings(9), progress=silently, consent=doubted, doubts=doubted.of_unplanned)
+        reconcile_unless_quiet(
+            own.settings(9), progress=silently, before_push=doubted, before_quick_push=doubted.of_unplanned
+        )
 
 
 def test_promoters_are_told_of_it(own: Rested) -> None:

@@ -160,9 +160,11 @@ def command(
     with progress() as say:
         outcome: Outcome | Spared | Rewritten
         if full:
-            outcome = reconcile(chosen, progress=say, consent=undoubted)
+            outcome = reconcile(chosen, progress=say, before_push=undoubted)
         else:
-            outcome = reconcile_unless_quiet(chosen, progress=say, consent=undoubted, doubts=undoubted.of_unplanned)
+            outcome = reconcile_unless_quiet(
+                chosen, progress=say, before_push=undoubted, before_quick_push=undoubted.of_unplanned
+            )
     return _ended(outcome, undoubted)
 
 
@@ -177,11 +179,11 @@ def _as_planned(plan_file: str, planned: SavedPlan, chosen: Settings, undoubted:
         with progress() as say:
             as_planned = AsWasPlanned(planned, chosen, say)
 
-            def consent(hydration: Hydration, work: Work) -> None:
+            def before_push(hydration: Hydration, work: Work) -> None:
                 as_planned(hydration, work)
                 undoubted(hydration, work)
 
-            outcome = reconcile(chosen, progress=say, consent=consent)
+            outcome = reconcile(chosen, progress=say, before_push=before_push)
     except PlanDiffers as differs:
         return show_refusal(plan_file, planned, differs)
     return _ended(outcome, undoubted)

@@ -244,8 +244,8 @@ class Controller:
             replace(self._settings, now=now),
             self._memo,
             progress=self._say,
-            consent=self._consent,
-            doubts=self._undoubted,
+            before_push=self._before_push,
+            before_quick_push=self._undoubted,
             ledgers=self._ledgers,
             whole=whole,
         )
@@ -258,7 +258,7 @@ class Controller:
         if self.wakes.stopping and not self._is_pushing:
             raise Stopped
 
-    def _consent(self, hydration: Hydration, work: Work) -> None:
+    def _before_push(self, hydration: Hydration, work: Work) -> None:
         self._undoubted(work, publishes=bool(hydration.steps))
 
     def _undoubted(self, work: Work, *, publishes: bool) -> None:

@@ -73,7 +73,7 @@ class Outcome(Struct, frozen=True):
     unsettled: bool = False
 
 
-class Consent(Protocol):
+class BeforePush(Protocol):
     """Asked before anything is published, on every attempt; raises where it is against it. What it is shown can still be read."""
 
     def __call__(self, hydration: Hydration, work: Work) -> None: ...
@@ -108,31 +108,35 @@ class Rewritten(Struct, frozen=True):
     unnoted: str = ""
 
 
-class Misgivings(Protocol):
-    """The same as Consent, of a pass that is not computed whole. Where it publishes nothing what is found is told."""
+class BeforeQuickPush(Protocol):
+    """The same of a pass that plans nothing or a part. It is asked as well where such a pass publishes nothing; then what it finds is told."""
 
     def __call__(self, work: Work, *, publishes: bool) -> None: ...
 
 
-def undoubting(work: Work, *, publishes: bool) -> None:
-    """Doubts nothing."""
+def asks_nothing(work: Work, *, publishes: bool) -> None:
+    """Lets every pass go on."""
 
 
-def reconcile(settings: Settings, *, progress: Progress, consent: Consent | None = None) -> Outcome:
+def reconcile(settings: Settings, *, progress: Progress, before_push: BeforePush | None = None) -> Outcome:
     """
-    Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `consent` raises;
+    Passes until one is not overtaken: plan, render, commit, push. Raises Rejected, GitError or UsageError, and what `before_push` raises;
     then nothing has landed.
     """
     memo = ParseCache(settings.cache_dir, parse_many=parsed_together, write_many=written_together)
-    return _not_overtaken(lambda: one_pass(settings, memo, progress=progress, consent=consent), progress)
+    return _not_overtaken(lambda: one_pass(settings, memo, progress=progress, before_push=before_push), progress)
 
 
 def reconcile_unless_quiet(
-    settings: Settings, *, progress: Progress, consent: Consent | None = None, doubts: Misgivings = undoubting
+    settings: Settings,
+    *,
+    progress: Progress,
+    before_push: BeforePush | None = None,
+    before_quick_push: BeforeQuickPush = asks_nothing,
 ) -> Outcome | Spared | Rewritten:
     """
     The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing, or the part of
-    the fleet that they concern; then `doubts` is asked instead of `consent`. Nor is everybody planned where apps are new or
+    the fleet that they concern; then `before_quick_push` is asked instead of `before_push`. Nor is everybody planned where apps are new or
     edited, or clusters have other states, and others stay.
     """
     memo = ParseCache(settings.cache_dir, parse_many=parsed_together, write_many=written_together)
@@ -142,9 +146,9 @@ def reconcile_unless_quiet(
             key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
             known = recall(memo, key, settings.now) if key is not None else None
             if known is not None:
-                return _spared(work, known, settings, doubts)
-            done = _unplanned(work, settings, memo, progress, consent, doubts)
-            return done if done is not None else _computed(work, settings, memo, progress, consent, None)
+                return _spared(work, known, settings, before_quick_push)
+            done = _unplanned(work, settings, memo, progress, before_push, before_quick_push)
+            return done if done is not None else _computed(work, settings, memo, progress, before_push, None)
 
     return _not_overtaken(attempt, progress)
 
@@ -154,8 +158,8 @@ def next_pass(
     memo: ParseCache,
     *,
     progress: Progress,
-    consent: Consent,
-    doubts: Misgivings,
+    before_push: BeforePush,
+    before_quick_push: BeforeQuickPush,
     ledgers: LedgerCache,
     whole: bool,
 ) -> Outcome | Rewritten:
@@ -166,10 +170,10 @@ def next_pass(
     with at_work(settings, memo, progress) as work:
         found = None if whole else _partly(work, settings, memo, ledgers)
         if found is not None and not isinstance(found, Touch):
-            return _to_settle(_carried_out(found, work, settings, memo, progress, consent), work)
+            return _to_settle(_carried_out(found, work, settings, memo, progress, before_push), work)
         if found is not None and found.changes:
-            return _rewritten(work, found, settings, memo, progress, doubts)
-        return _computed(work, settings, memo, progress, consent, ledgers)
+            return _rewritten(work, found, settings, memo, progress, before_quick_push)
+        return _computed(work, settings, memo, progress, before_push, ledgers)
 
 
 def _computed(
@@ -177,13 +181,13 @@ def _computed(
     settings: Settings,
     memo: ParseCache,
     progress: Progress,
-    consent: Consent | None,
+    before_push: BeforePush | None,
     ledgers: LedgerCache | None,
 ) -> Outcome:
     """A whole pass; what it comes to is remembered, if it has nothing to do. Of one that has published only another can tell whether all is done."""
     horizon = Horizon(settings.now)
     key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
-    done = _passed(settings, memo, work, progress, consent, ledgers, horizon)
+    done = _passed(settings, memo, work, progress, before_push, ledgers, horizon)
     found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
     if key is not None and found is not None:
         remember(memo, key, found)
@@ -215,18 +219,18 @@ def _unplanned(
     settings: Settings,
     memo: ParseCache,
     progress: Progress,
-    consent: Consent | None,
-    doubts: Misgivings,
+    before_push: BeforePush | None,
+    before_quick_push: BeforeQuickPush,
 ) -> Outcome | Spared | Rewritten | None:
     """A pass that plans nothing, or a part; None where the whole fleet has to be planned."""
     planned = _partly(work, settings, memo, None)
     if planned is None:
         return None
     if not isinstance(planned, Touch):
-        return _to_settle(_carried_out(planned, work, settings, memo, progress, consent), work)
+        return _to_settle(_carried_out(planned, work, settings, memo, progress, before_push), work)
     if planned.changes:
-        return _rewritten(work, planned, settings, memo, progress, doubts)
-    found = _spared(work, planned.quiet, settings, doubts)
+        return _rewritten(work, planned, settings, memo, progress, before_quick_push)
+    found = _spared(work, planned.quiet, settings, before_quick_push)
     planned.landed(found.tip)
     memo.save()
     return found
@@ -244,10 +248,15 @@ def _partly(work: Work, settings: Settings, memo: ParseCache, ledgers: LedgerCac
 
 
 def _rewritten(
-    work: Work, touch: Touch, settings: Settings, memo: ParseCache, progress: Progress, doubts: Misgivings
+    work: Work,
+    touch: Touch,
+    settings: Settings,
+    memo: ParseCache,
+    progress: Progress,
+    before_quick_push: BeforeQuickPush,
 ) -> Rewritten:
     """Publish what a pass comes to that plans no whole fleet."""
-    doubts(work, publishes=True)
+    before_quick_push(work, publishes=True)
     deployment = work.deployment
     ended = partial(
         Rewritten,
@@ -283,8 +292,8 @@ def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
     )
 
 
-def _spared(work: Work, known: Quiet, settings: Settings, doubts: Misgivings) -> Spared:
-    doubts(work, publishes=False)
+def _spared(work: Work, known: Quiet, settings: Settings, before_quick_push: BeforeQuickPush) -> Spared:
+    before_quick_push(work, publishes=False)
     deployment = work.deployment
     if (note := _note(work, settings)) is not None:
         deployment.annotate(note)
@@ -297,14 +306,14 @@ def one_pass(
     memo: ParseCache,
     *,
     progress: Progress,
-    consent: Consent | None = None,
+    before_push: BeforePush | None = None,
 ) -> Outcome:
     """
     One pass as of `settings.now`. Nothing of it outlives it but what it published, and what `memo` knows of files, which it also
-    keeps on disk. Raises Rejected, GitError or UsageError, and what `consent` raises; then nothing has landed.
+    keeps on disk. Raises Rejected, GitError or UsageError, and what `before_push` raises; then nothing has landed.
     """
     with at_work(settings, memo, progress) as work:
-        return _passed(settings, memo, work, progress, consent, None)
+        return _passed(settings, memo, work, progress, before_push, None)
 
 
 def _passed(
@@ -312,7 +321,7 @@ def _passed(
     memo: ParseCache,
     work: Work,
     progress: Progress,
-    consent: Consent | None,
+    before_push: BeforePush | None,
     ledgers: LedgerCache | None,
     horizon: Horizon | None = None,
 ) -> Outcome:
@@ -327,7 +336,7 @@ def _passed(
         ledgers=ledgers or ledgers_beside(memo, place_of(work.deployment, settings.folder)),
         with_candidates=False,
     )
-    return _carried_out(hydration, work, settings, memo, progress, consent)
+    return _carried_out(hydration, work, settings, memo, progress, before_push)
 
 
 def _carried_out(
@@ -336,13 +345,13 @@ def _carried_out(
     settings: Settings,
     memo: ParseCache,
     progress: Progress,
-    consent: Consent | None,
+    before_push: BeforePush | None,
 ) -> Outcome:
-    """A pass that has come to something: published, if it is anything and `consent` is not against it."""
+    """A pass that has come to something: published, if it is anything and `before_push` is not against it."""
     deployment = work.deployment
     memo.save()
-    if consent is not None:
-        consent(hydration, work)
+    if before_push is not None:
+        before_push(hydration, work)
     proposals = proposals_of(hydration, settings)
     ended = partial(
         Outcome,
