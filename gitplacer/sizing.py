@@ -16,10 +16,9 @@ from gitplacer import workloads
 from gitplacer.documents import Document, parse
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.model.resources import NOTHING, Resources
-from gitplacer.model.workload import PodSet, total_requests
+from gitplacer.model.workload import PodSet, api_group, total_requests
 from gitplacer.plaintext import one
 from gitplacer.problems import Location, Problem, Severity
-from gitplacer.source.apigroups import api_group
 from gitplacer.source.files import MAX_FILE
 from gitplacer.source.kindnames import is_known, likely
 from gitplacer.source.workloadkinds import KIND, read_declarations

@@ -190,6 +190,12 @@ class Changes(msgspec.Struct, frozen=True):
         return bool(self.written or self.removed)
 
 
+def oid_of(tree: Tree, path: str) -> str:
+    """The blob id of a file, '' where there is none."""
+    entry = tree.entries.get(path)
+    return entry.oid if entry else ""
+
+
 def differing_paths(old: Tree, new: Tree) -> list[str]:
     """Paths that were added, removed or changed, sorted. Reads no bytes."""
     paths = old.entries.keys() | new.entries.keys()

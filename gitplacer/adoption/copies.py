@@ -21,10 +21,10 @@ from gitplacer.adoption.owners import charts_sources, engine_of, is_charts_sourc
 from gitplacer.adoption.remarks import Remark
 from gitplacer.documents import Document, value_at
 from gitplacer.kinds.parse import is_own
-from gitplacer.model.workload import Identity
+from gitplacer.model.workload import Identity, api_group
 from gitplacer.plaintext import one
 from gitplacer.problems import Location
-from gitplacer.source.apigroups import RBAC_GROUP, api_group, is_cluster_scoped, is_surely_namespaced
+from gitplacer.source.apigroups import RBAC_GROUP, is_cluster_scoped, is_surely_namespaced
 from gitplacer.source.files import Reading
 from gitplacer.source.scopes import Scopes, defined_scopes
 from gitplacer.tree import Tree

@@ -17,9 +17,9 @@ from msgspec import Struct
 from gitplacer import pathglob
 from gitplacer.adoption.remarks import Remark
 from gitplacer.documents import Document, Path, dotted, value_at
+from gitplacer.model.workload import api_group
 from gitplacer.plaintext import few
 from gitplacer.problems import Location
-from gitplacer.source.apigroups import api_group
 
 _SYNCS = {
     ("argoproj.io", "Application"): "argocd",

@@ -30,7 +30,7 @@ from gitplacer.linediff import unified
 from gitplacer.model.audit import COMPUTED, MISSING, Answer, Checked, Discrepancy, Mismatch
 from gitplacer.source.files import Memo
 from gitplacer.trailers import Malformed, ProvenanceClaim, instant, is_ours, read_claim
-from gitplacer.tree import Changes, Tree, differing_paths
+from gitplacer.tree import Changes, Tree, differing_paths, oid_of
 from gitplacer.treeids import tree_id
 
 _EXCERPT = 12
@@ -345,18 +345,13 @@ def _as_written(message: str) -> bytes:
 
 def _unlike(one: Tree, other: Tree) -> list[str]:
     return [
-        p for p in differing_paths(one, other) if (_mode(one, p), _oid(one, p)) != (_mode(other, p), _oid(other, p))
+        p for p in differing_paths(one, other) if (_mode(one, p), oid_of(one, p)) != (_mode(other, p), oid_of(other, p))
     ]
 
 
 def _mode(tree: Tree, path: str) -> str:
     entry = tree.entries.get(path)
     return entry.mode if entry else ""
-
-
-def _oid(tree: Tree, path: str) -> str:
-    entry = tree.entries.get(path)
-    return entry.oid if entry else ""
 
 
 def _bytes(tree: Tree, path: str) -> bytes:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import datetime
@@ -27,6 +26,7 @@ from gitplacer.git.reading import Commit, Repository
 from gitplacer.model.audit import Checked
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress
+from gitplacer.runners.processes import usable_cores
 from gitplacer.settings import Settings, UsageError
 
 _AT_ONCE = 20
@@ -94,11 +94,7 @@ def _walked(past: Past, repository: Repository, since: str | None) -> list[Commi
 def _workers(groups: int, jobs: int | None) -> int:
     if jobs is not None:
         return max(1, jobs)
-    return min(_cores(), max(1, groups // _WORTH_IT))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable_cores(), max(1, groups // _WORTH_IT))
 
 
 class _Errand(Struct, frozen=True):

@@ -32,7 +32,7 @@ from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.source.manifests import PLATFORM, SENTINEL, WORKLOADS
 from gitplacer.source.standby import STANDBY_FOLDER
 from gitplacer.trailers import foreign_in, heard_in, instant
-from gitplacer.tree import Tree, differing_paths
+from gitplacer.tree import Tree, differing_paths, oid_of
 from gitplacer.units import METADATA, UNITS, epoch_in
 
 _HISTORY = 1000
@@ -150,8 +150,8 @@ class _Reading:
                 wrote[path] = oid
         if self._since:
             for path in differing_paths(self._before, self._now):
-                wrote.setdefault(path, _blob(self._before, path))
-        return {p: oid for p, oid in wrote.items() if self._paths.is_ours(p) and _blob(self._now, p) != oid}
+                wrote.setdefault(path, oid_of(self._before, path))
+        return {p: oid for p, oid in wrote.items() if self._paths.is_ours(p) and oid_of(self._now, p) != oid}
 
     def _tree(self, commit: str) -> Tree:
         if commit not in self._trees:
@@ -176,13 +176,13 @@ class _Reading:
         """Whether a group's record was still as a commit left it when we last looked."""
         record = f"{RECORDS}/{group}.yaml"
         try:
-            return _blob(self._tree(self._repository.resolve(commit)), record) == _blob(self._before, record)
+            return oid_of(self._tree(self._repository.resolve(commit)), record) == oid_of(self._before, record)
         except NoSuchRevision:
             return False
 
     def _is_unchanged(self, group: str) -> bool:
         record = f"{RECORDS}/{group}.yaml"
-        return _blob(self._before, record) == _blob(self._now, record)
+        return oid_of(self._before, record) == oid_of(self._now, record)
 
     @cached_property
     def _landed(self) -> list[tuple[Commit, Commit]]:
@@ -221,13 +221,13 @@ class _Reading:
             proposed, base = self._tree(proposal.id), self._tree(proposal.parents[0])
             touched = differing_paths(base, proposed)
             record = f"{RECORDS}/{group}.yaml"
-            was, is_now = _blob(self._before, record), _blob(self._now, record)
-            if record not in touched or is_now == was or is_now != _blob(proposed, record):
+            was, is_now = oid_of(self._before, record), oid_of(self._now, record)
+            if record not in touched or is_now == was or is_now != oid_of(proposed, record):
                 continue
             if not all(self._paths.belongs(path, group) for path in touched):
                 continue
-            same = {p for p in touched if _blob(self._now, p) == _blob(proposed, p) or self._paths.is_counted(p)}
-            brought = next(c for c in self._since if _blob(self._tree(c.id), record) == is_now)
+            same = {p for p in touched if oid_of(self._now, p) == oid_of(proposed, p) or self._paths.is_counted(p)}
+            brought = next(c for c in self._since if oid_of(self._tree(c.id), record) == is_now)
             proposed_at = instant(proposal.trailer("Gitplacer-Now") or "")
             yield group, MergedMove(commit=brought.id, at=instant(brought.date), proposed_at=proposed_at), same
 
@@ -285,7 +285,7 @@ class _Reading:
             for path in differing_paths(before, self._tree(commit.id)):
                 if self._paths.is_ours(path):
                     touched.add(path)
-                    expected[path] = _blob(before, path)
+                    expected[path] = oid_of(before, path)
         record = f"{RECORDS}/{group}.yaml"
         oldest = self._tree(commits[-1].parents[0])
         if record not in touched or not self._is_restored(record, oldest):
@@ -294,8 +294,8 @@ class _Reading:
             if path == record or self._paths.is_counted(path):
                 continue
             # What we have changed since may come back as we have changed it.
-            since = {_blob(self._before, other) for other in self._paths.elsewhere(path, touched)} - {""}
-            if _blob(self._now, path) not in ({oid, *since} if oid else {oid}):
+            since = {oid_of(self._before, other) for other in self._paths.elsewhere(path, touched)} - {""}
+            if oid_of(self._now, path) not in ({oid, *since} if oid else {oid}):
                 return None
         if not self._has_files(self._now, group) <= self._recorded(group):
             return None  # something of it is where nobody will look for it
@@ -317,7 +317,7 @@ class _Reading:
         Whether a record is as it was before, or a mixture of what it was then and what we have made of it since, with the group
         where it was then: that is what a merge makes of two versions of ours.
         """
-        if _blob(self._now, record) == _blob(oldest, record):
+        if oid_of(self._now, record) == oid_of(oldest, record):
             return True
         then, since, now = (_fields(tree, record) for tree in (oldest, self._before, self._now))
         if not then or not since or not now:
@@ -352,11 +352,6 @@ def reverted_by(repository: Repository, commit: Commit) -> Iterator[str]:
 def _moves(commit: Commit) -> bool:
     """Whether it is a relocation of ours, or a step of one."""
     return commit.trailer("Gitplacer-Version") is not None and commit.trailer("Gitplacer-From") is not None
-
-
-def _blob(tree: Tree, path: str) -> str:
-    entry = tree.entries.get(path)
-    return entry.oid if entry else ""
 
 
 def _carried_out(tree: Tree, group: str) -> list[str]:

@@ -16,8 +16,8 @@ from msgspec import Struct
 from gitplacer.documents import Document, ParsedFile, Path, last_ones, parse
 from gitplacer.importers.report import Notes, Outcome
 from gitplacer.importers.variables import Variables, filled
+from gitplacer.model.workload import api_group
 from gitplacer.problems import Location, Problem, Rejected
-from gitplacer.source.apigroups import api_group
 
 
 class ForeignFile(Struct, frozen=True):

@@ -18,7 +18,8 @@ from gitplacer import pathglob
 from gitplacer.documents.parse import ParsedDocument
 from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.source.apigroups import api_group, is_cluster_scoped
+from gitplacer.model.workload import api_group
+from gitplacer.source.apigroups import is_cluster_scoped
 from gitplacer.source.edited import Change, EditedFile, read_both, read_new
 from gitplacer.source.files import Memo, ReadFile, is_read
 from gitplacer.source.manifests import WORKLOADS, unit_of

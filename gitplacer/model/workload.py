@@ -37,6 +37,11 @@ class Identity(NamedTuple):
         return f"{self.kind} {where}"
 
 
+def api_group(api_version: str) -> str:
+    """The group of an apiVersion: 'apps/v1' → 'apps', 'v1' → ''."""
+    return api_version.rpartition("/")[0]
+
+
 class NodeTerm(Struct, frozen=True):
     """One term of required node affinity: all its requirements must hold. A term with none matches no node."""
 

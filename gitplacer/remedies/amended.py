@@ -18,6 +18,7 @@ from gitplacer.hydrate import Inputs
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.machines import Limit, LimitKind
 from gitplacer.model import quantity
+from gitplacer.singles import stem
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS
 from gitplacer.tree import Changes
 
@@ -44,7 +45,7 @@ def with_edits(inputs: Inputs, document: Document, edits: Sequence[Edit]) -> Inp
 
 def with_snapshot(inputs: Inputs, cluster: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Inputs | None:
     """The inputs with the snapshot of a cluster changed; None where it has no file of its own."""
-    path = next((p for p in inputs.capacity if p.endswith(READ_ENDINGS) and _stem(p) == cluster), None)
+    path = next((p for p in inputs.capacity if p.endswith(READ_ENDINGS) and stem(p) == cluster), None)
     if path is None:
         return None
     documents = parse(inputs.capacity.read(path), max_bytes=MAX_SNAPSHOT).documents
@@ -101,7 +102,3 @@ def with_limit(inputs: Inputs, file: str, cluster: Cluster, limit: Limit, most: 
         return with_group_max(inputs, cluster.name, limit.subject, most)
     document = own_document(inputs, file, "Cluster", cluster.name)
     return None if document is None else with_edits(inputs, document, [Edit(found[0], "add", found[1])])
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[0]

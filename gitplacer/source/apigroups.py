@@ -212,11 +212,6 @@ _GITOPS_BUT_WORKLOADS = {
 }
 
 
-def api_group(api_version: str) -> str:
-    """The group of an apiVersion: 'apps/v1' → 'apps', 'v1' → ''."""
-    return api_version.rpartition("/")[0]
-
-
 def is_cluster_scoped(group: str, kind: str) -> bool:
     """Whether objects of a kind have no namespace, as far as that is known without the cluster."""
     return kind in _CLUSTER_SCOPED.get(group, ())

@@ -19,7 +19,7 @@ from gitplacer.documents import LISTED, Document, Findings, Path
 from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.kinds.parse import is_own
 from gitplacer.model.labels import KEY_HINT, VALUE_HINT, is_dns_label, is_label_key, is_label_value, is_subdomain
-from gitplacer.model.workload import Identity
+from gitplacer.model.workload import Identity, api_group
 from gitplacer.plaintext import LONGEST_LABEL, LONGEST_NAME, one
 from gitplacer.problems import Problem, Severity
 from gitplacer.rules.manifest import RAY_KINDS
@@ -27,7 +27,6 @@ from gitplacer.source.allowances import about_allowances, not_allowed
 from gitplacer.source.apigroups import (
     BUILT_IN_GROUPS,
     RBAC_GROUP,
-    api_group,
     is_cluster_scoped,
     is_surely_namespaced,
     steers_gitops,

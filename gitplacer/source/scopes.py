@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct, field
 
 from gitplacer.documents import Document
-from gitplacer.source.apigroups import api_group, is_cluster_scoped, is_known_namespaced
+from gitplacer.model.workload import api_group
+from gitplacer.source.apigroups import is_cluster_scoped, is_known_namespaced
 
 CRDS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 

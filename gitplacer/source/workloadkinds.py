@@ -19,8 +19,9 @@ from gitplacer.documents import Document
 from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.workloadkind import WorkloadKind
+from gitplacer.model.workload import api_group
 from gitplacer.problems import Problem
-from gitplacer.source.apigroups import BUILT_IN_GROUPS, api_group
+from gitplacer.source.apigroups import BUILT_IN_GROUPS
 from gitplacer.source.files import SourceDocument, read_document
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.ownkinds import torn_kinds

@@ -11,14 +11,10 @@ from collections.abc import Callable, Iterator
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
+from gitplacer.model.workload import api_group
 from gitplacer.workloads.constraints import requirement
 from gitplacer.workloads.facts import LabelSelector, ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
-
-
-def group_of(api_version: str) -> str:
-    """The group of an apiVersion: 'apps/v1' → 'apps', 'v1' → ''."""
-    return api_version.rpartition("/")[0]
 
 
 def selects(*selectors: LabelSelector) -> tuple[LabelSelector, ...]:
@@ -70,7 +66,7 @@ def targeting(key: str, default_kind: str = "", default_group: str = "") -> Call
     def read(root: Cursor) -> ObjectFacts:
         target = root.mapping("spec").mapping(key)
         kind = target.text("kind") or default_kind
-        group = group_of(target.text("apiVersion")) if target.has("apiVersion") else default_group
+        group = api_group(target.text("apiVersion")) if target.has("apiVersion") else default_group
         return ObjectFacts(points_at=distinct(named(target, kind, api_group=group)) if kind else ())
 
     return read

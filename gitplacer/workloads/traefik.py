@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gitplacer.documents import Cursor
+from gitplacer.model.workload import api_group
 from gitplacer.workloads.facts import ObjectFacts, Reference, distinct
 from gitplacer.workloads.podtemplate import named
-from gitplacer.workloads.pointing import group_of, local
+from gitplacer.workloads.pointing import local
 from gitplacer.workloads.vaults import optional
 
 GROUPS = ("traefik.io", "traefik.containo.us")
@@ -23,7 +24,7 @@ def route(protocol: str = "") -> Callable[[Cursor], ObjectFacts]:
     """Reads a route of HTTP, or of TCP or UDP, which is a part of the names of the kinds beside it."""
 
     def read(root: Cursor) -> ObjectFacts:
-        spec, group = root.mapping("spec"), group_of(root.text("apiVersion"))
+        spec, group = root.mapping("spec"), api_group(root.text("apiVersion"))
         routes = spec.items("routes")
         services = [service for each in routes for service in each.items("services")]
         beside = [found for each in routes for found in each.items("middlewares")]
@@ -44,7 +45,7 @@ def route(protocol: str = "") -> Callable[[Cursor], ObjectFacts]:
 
 
 def _served(root: Cursor, services: Iterable[Cursor]) -> Iterator[Reference]:
-    group = group_of(root.text("apiVersion"))
+    group = api_group(root.text("apiVersion"))
     for service in services:
         own = service.text("kind") == "TraefikService"
         if own or service.text("kind") in ("", "Service"):
@@ -59,7 +60,7 @@ def _transports(services: Iterable[Cursor], kind: str, group: str) -> Iterator[R
 
 
 def _service(root: Cursor) -> ObjectFacts:
-    spec, group = root.mapping("spec"), group_of(root.text("apiVersion"))
+    spec, group = root.mapping("spec"), api_group(root.text("apiVersion"))
     spread = [each for key in ("weighted", "highestRandomWeight") for each in spec.mapping(key).items("services")]
     mirroring = spec.mapping("mirroring")
     services = [*spread, mirroring, *mirroring.items("mirrors")]
@@ -70,7 +71,7 @@ def _service(root: Cursor) -> ObjectFacts:
 def _middleware(root: Cursor) -> ObjectFacts:
     """Who may come in is a Secret; a chain is of others; a page for errors is some Service's."""
     spec = root.mapping("spec")
-    group, chained = group_of(root.text("apiVersion")), spec.mapping("chain").items("middlewares")
+    group, chained = api_group(root.text("apiVersion")), spec.mapping("chain").items("middlewares")
     guards = [found for key in ("basicAuth", "digestAuth") for found in named(spec.mapping(key), "Secret", "secret")]
     calls = spec.mapping("forwardAuth").mapping("tls")
     trusted = [found for key in ("caSecret", "certSecret") for found in named(calls, "Secret", key)]

@@ -25,8 +25,8 @@ from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.shelves import DEFAULT, NAMESPACES, Rule, Thing, shelve, things_in
 from gitplacer.importers.variables import Variables
 from gitplacer.importers.writing import Names, valid_name
+from gitplacer.model.workload import api_group
 from gitplacer.plaintext import few
-from gitplacer.source.apigroups import api_group
 
 _KARMADA = "karmada.io"
 _PROPAGATION = ("PropagationPolicy", "ClusterPropagationPolicy")

@@ -21,7 +21,8 @@ from gitplacer.importers.selectors import read_selector, selector_of, written
 from gitplacer.importers.shelves import Thing
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Requirement
-from gitplacer.source.apigroups import api_group, is_cluster_scoped
+from gitplacer.model.workload import api_group
+from gitplacer.source.apigroups import is_cluster_scoped
 
 BY_NAME, BY_LABEL, BY_KIND = 3, 2, 1
 """How precisely an object is taken: Karmada's implicit priority."""

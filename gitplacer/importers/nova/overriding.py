@@ -11,7 +11,8 @@ from msgspec import Struct
 from gitplacer.documents import Path, pointer
 from gitplacer.importers.reader import Reader
 from gitplacer.importers.report import Notes, Outcome
-from gitplacer.source.apigroups import api_group, is_cluster_scoped
+from gitplacer.model.workload import api_group
+from gitplacer.source.apigroups import is_cluster_scoped
 
 _STEP = re.compile(
     r"""\[(?P<index>[0-9]{1,9})\]|\[(?P<quote>['"])(?P<key>[^'"\]]+)(?P=quote)\]|(?P<name>[^.\[\]'"\s]+)"""

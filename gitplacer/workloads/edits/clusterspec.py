@@ -49,6 +49,12 @@ def is_ours(root: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
     return not is_v1(root) or manager in (None, "", OPERATOR)
 
 
+def is_acted_on(root: Mapping[str, Any]) -> bool:
+    """Whether KubeRay keeps pods for the object: it is neither suspended nor another controller's."""
+    spec = mapping(root, "spec")
+    return spec.get("suspend") is not True and is_ours(root, spec)
+
+
 def read(spec: Any, *, v1: bool, kuberay: Version, reading: Reading = RAY) -> dict[str, Any]:
     """The Ray cluster spec as KubeRay sees it. `workerGroupSpecs` is always a list of mappings."""
     form = _known(settled(spec, reading), CLUSTER, v1, kuberay)

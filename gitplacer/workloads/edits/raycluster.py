@@ -41,8 +41,8 @@ _SERVICE_IN_HEAD = frozenset({"headService", "serviceType"})
 def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version) -> Iterator[Effect]:
     """The effects of an edit under one version of KubeRay."""
     yield from refused(after, clusterspec.fixed(before, after, clusterspec.rules(_SPEC), kuberay))
-    if not (_has_pods(before) and _has_pods(after)):
-        return
+    if not (clusterspec.is_acted_on(before) and clusterspec.is_acted_on(after)):
+        return  # suspending deletes every pod of the Ray cluster, of whatever group, and they come back from the new spec
     old, new = _spec(before, kuberay), _spec(after, kuberay)
     compared = _compared(before, after, kuberay) if clusterspec.strategy(new) == _RECREATE else ()
     if compared:
@@ -69,12 +69,6 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Vers
     """What makes KubeRay's hash another one."""
     had, has = (clusterspec.hashed(_spec(root, kuberay, RAY_HASH), kuberay) for root in (before, after))
     return clusterspec.changes(had, has, _SPEC)
-
-
-def _has_pods(root: Mapping[str, Any]) -> bool:
-    """Suspending deletes every pod of the Ray cluster, of whatever group, and they come back from the new spec."""
-    spec = mapping(root, "spec")
-    return spec.get("suspend") is not True and clusterspec.is_ours(root, spec)
 
 
 def _removed_groups(after: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Effect]:

@@ -39,8 +39,8 @@ _FIXED = (((*_SPEC, "managedBy"), (1, 3)), *clusterspec.rules(_CLUSTER))
 def effects(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Version) -> Iterator[Effect]:
     """The effects of an edit of a job that is not done, under one version of KubeRay."""
     yield from refused(after, clusterspec.fixed(before, after, _FIXED, kuberay))
-    if not (_runs(before) and _runs(after)):
-        return
+    if not (clusterspec.is_acted_on(before) and clusterspec.is_acted_on(after)):
+        return  # a job that is suspended reads everything anew when it is resumed
     old, new = _spec(before), _spec(after)
     once = _READ_ONCE - {"jobId"} if new["submissionMode"] == "InteractiveMode" else _READ_ONCE
     found = list(differences(only(old, once), only(new, once), _SPEC))
@@ -60,12 +60,6 @@ def finished(before: Mapping[str, Any], after: Mapping[str, Any], kuberay: Versi
     old, new = (without(_spec(root), _CLEANING_UP) for root in (before, after))
     found = [*differences(old, new, _SPEC), *_changes_of_cluster(before, after, kuberay)]
     return of_finished(after, found, "RayJob") if found else None
-
-
-def _runs(root: Mapping[str, Any]) -> bool:
-    """A job that is suspended reads everything anew when it is resumed."""
-    spec = mapping(root, "spec")
-    return spec.get("suspend") is not True and clusterspec.is_ours(root, spec)
 
 
 def _spec(root: Mapping[str, Any]) -> dict[str, Any]:
