@@ -34,6 +34,16 @@ JUNK = VALUES | st.sampled_from(
 """What stands where something else should."""
 
 
+def value(found: Imported, path: str) -> Any:
+    """What a file of the fleet repo holds."""
+    return yaml.safe_load(found.files[path])
+
+
+def told(found: Imported, outcome: Outcome) -> list[tuple[str, str]]:
+    """What the report says had some outcome: where it was, and what it is."""
+    return [(line.place, line.what) for line in found.of(outcome)]
+
+
 def below(at: Any) -> Iterator[tuple[Any, Any]]:
     """The steps from a value to what is in it."""
     yield from at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()

@@ -109,6 +109,12 @@ spec:
     return {f"workloads/{namespace}/{name}.yaml": text}
 
 
+def ending(namespace: str, name: str, workers: int) -> dict[str, str]:
+    """A RayJob whose room is free when it has ended."""
+    ((path, text),) = rayjob(namespace, name, workers=workers).items()
+    return {path: text.replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)}
+
+
 def deployment(
     namespace: str,
     name: str,

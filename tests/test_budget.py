@@ -16,7 +16,7 @@ from gitplacer.model.decision import Spending
 from gitplacer.placement.budget import Budgets
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.pack import Packing
-from tests.stories import Story, cluster, decisions, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import Story, cluster, decisions, ending, outcome, policy, rayservice, snapshot
 
 LABEL = "node.kubernetes.io/instance-type"
 
@@ -311,12 +311,6 @@ TWO = {**policy("p", "select: {namespaces: [x]}\nbudgetPerHour: 3"), **policy("q
 def few(name: str, most: int = 4, price: str = "1.25") -> dict[str, str]:
     """A cluster that can add a few machines with a GPU."""
     return {path: text.replace("max: 9", f"max: {most}") for path, text in scaling(name, f"gpu 1 {price}").items()}
-
-
-def ending(namespace: str, name: str, workers: int) -> dict[str, str]:
-    """A RayJob whose room is free when it has ended."""
-    ((path, text),) = rayjob(namespace, name, workers=workers).items()
-    return {path: text.replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)}
 
 
 def an_hour_later(story: Story, *, waits: dict[str, str], comes: dict[str, str]) -> Hydration:

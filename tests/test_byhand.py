@@ -23,7 +23,7 @@ from gitplacer.passes.reconcile import Outcome
 from gitplacer.trailers import heard_in
 from tests.gitservers import git
 from tests.stories import START, cluster, decisions, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made, quiet
+from tests.test_reconcile import Fleet, clone_of, made, quiet
 
 _INSTANTS = st.datetimes(datetime(2026, 1, 1), datetime(2030, 1, 1)).map(lambda t: t.replace(microsecond=0, tzinfo=UTC))
 API = "workloads/prod/api/api.yaml"
@@ -43,8 +43,7 @@ def fleet(tmp_path: Path) -> Fleet:
 
 @pytest.fixture
 def clone(fleet: Fleet, tmp_path: Path) -> Path:
-    git("clone", "-q", str(fleet.bare), str(tmp_path / "clone"), cwd=tmp_path)
-    return tmp_path / "clone"
+    return clone_of(fleet, tmp_path)
 
 
 def where(fleet: Fleet, name: str = "prod/api/") -> list[str]:

@@ -30,6 +30,7 @@ from gitplacer.workloads.declaration import declaration
 from gitplacer.workloads.declared import kind
 from gitplacer.workloads.facts import at
 from gitplacer.workloads.why import why
+from tests.jsonvalues import reordered
 from tests.stories import ANYWHERE, Story, cluster, outcome, snapshot
 
 MI, GI = 2**20, 2**30
@@ -668,14 +669,6 @@ def test_a_problem_of_a_field_that_stands_elsewhere_is_told_there() -> None:
 
 
 # laws
-
-
-def reordered(value: Any, rng: random.Random) -> Any:
-    if isinstance(value, dict):
-        keys = list(value)
-        rng.shuffle(keys)
-        return {key: reordered(value[key], rng) for key in keys}
-    return [reordered(item, rng) for item in value] if isinstance(value, list) else value
 
 
 @given(value=st.sampled_from(FULL), seed=st.integers(0, 2**16))

@@ -29,7 +29,7 @@ from gitplacer.policies.divide import divided
     ],
 )
 def test_replicas_are_divided_by_largest_remainder(total: int, weights: str, shares: str) -> None:
-    assert divided(total, _numbers(weights)) == _numbers(shares)
+    assert divided(total, numbers(weights)) == numbers(shares)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_replicas_are_divided_by_largest_remainder(total: int, weights: str, sha
     ],
 )
 def test_between_equals_whoever_has_a_replica_keeps_it(held: str, shares: str) -> None:
-    found = divided(4, _numbers("a 1, b 1, c 1"), held=_numbers(held))
+    found = divided(4, numbers("a 1, b 1, c 1"), held=numbers(held))
     if held == "b 1":  # one is due to each, so nobody has more than that
-        assert found == _numbers("a 2, b 1, c 1")
+        assert found == numbers("a 2, b 1, c 1")
     else:
-        assert found == _numbers(shares)
+        assert found == numbers(shares)
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_between_equals_whoever_has_a_replica_keeps_it(held: str, shares: str) -
 def test_bounds_are_kept_and_the_others_share_what_they_leave(
     total: int, bounds: dict[str, dict[str, int]], shares: str
 ) -> None:
-    assert divided(total, _numbers("a 1, b 1, c 1"), **bounds) == _numbers(shares)
+    assert divided(total, numbers("a 1, b 1, c 1"), **bounds) == numbers(shares)
 
 
-def _numbers(text: str) -> dict[str, int]:
+def numbers(text: str) -> dict[str, int]:
     return {name: int(number) for name, number in (part.split() for part in text.split(", ") if part)}
 
 

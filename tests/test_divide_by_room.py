@@ -13,14 +13,11 @@ from gitplacer.explain import finding_text, why
 from gitplacer.kinds.policy import PlacementSettings
 from gitplacer.policies.divide import BY_ROOM, by_room, fewest
 from tests.stories import Story, cluster, decisions, outcome, policy, snapshot
+from tests.test_divide import numbers
 from tests.test_divide_stories import WEB, clusters, is_at_rest, raycluster, replicas, rooms, told, web
 from tests.test_divide_stories import by_room as divided_by
 
 ROOM, FEWEST = divided_by("Room"), divided_by("FewestClusters")
-
-
-def _numbers(text: str) -> dict[str, int]:
-    return {name: int(number) for name, number in (part.split() for part in text.split(", ") if part)}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +35,7 @@ def _numbers(text: str) -> dict[str, int]:
     ],
 )
 def test_what_comes_is_divided_in_proportion_to_room(total: int, room: str, held: str, shares: str) -> None:
-    assert by_room(total, _numbers(room), _numbers(held)) == _numbers(shares)
+    assert by_room(total, numbers(room), numbers(held)) == numbers(shares)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +50,7 @@ def test_what_comes_is_divided_in_proportion_to_room(total: int, room: str, held
     ],
 )
 def test_what_comes_goes_to_as_few_as_can_be(total: int, room: str, held: str, shares: str) -> None:
-    assert fewest(total, _numbers(room), _numbers(held)) == _numbers(shares)
+    assert fewest(total, numbers(room), numbers(held)) == numbers(shares)
 
 
 amounts = st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 60), min_size=1)

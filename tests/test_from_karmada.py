@@ -28,7 +28,9 @@ from tests.foreignlaws import (
     makes_no_difference,
     mappings,
     survived,
+    told,
     told_when_added,
+    value,
 )
 from tests.novafleets import clusters, story
 
@@ -39,14 +41,6 @@ CLUSTERS = (DATA / "clusters.yaml").read_text()
 
 def of(*texts: str) -> Imported:
     return imported({f"f{number}.yaml": text.encode() for number, text in enumerate(texts)}, Variables(), NOW)
-
-
-def value(found: Imported, path: str) -> Any:
-    return yaml.safe_load(found.files[path])
-
-
-def told(found: Imported, outcome: Outcome) -> list[tuple[str, str]]:
-    return [(line.place, line.what) for line in found.of(outcome)]
 
 
 def corpus() -> dict[str, bytes]:

@@ -31,7 +31,9 @@ from tests.foreignlaws import (
     makes_no_difference,
     mappings,
     survived,
+    told,
     told_when_added,
+    value,
 )
 from tests.novafleets import SCENARIOS, WAITS, Told, clusters, contents, everything, move_in, policies, story
 from tests.stories import outcome
@@ -71,14 +73,6 @@ CLUSTER = "apiVersion: cluster.elotl.co/v1alpha1\nkind: Cluster\nmetadata: {name
 def of(*texts: str, options: tuple[str, ...] = (), variables: Variables = NO_VALUES) -> Imported:
     files = {f"f{index}.yaml": text.encode() for index, text in enumerate(texts)}
     return imported(files, variables, NovaOptions.of(options))
-
-
-def value(found: Imported, path: str) -> Any:
-    return yaml.safe_load(found.files[path])
-
-
-def told(found: Imported, outcome: Outcome) -> list[tuple[str, str]]:
-    return [(line.place, line.what) for line in found.of(outcome)]
 
 
 # scenarios

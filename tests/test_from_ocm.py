@@ -17,7 +17,7 @@ from gitplacer.importers.report import Imported, Outcome
 from gitplacer.importers.variables import Variables
 from gitplacer.kinds.fleet import Cluster
 from tests.commands import run, write
-from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added
+from tests.foreignlaws import NAMES, VALUES, broken, makes_no_difference, mappings, survived, told_when_added, value
 from tests.novafleets import clusters, story
 
 DATA = Path(__file__).parent / "data" / "ocm"
@@ -27,10 +27,6 @@ CLUSTERS = (DATA / "clusters.yaml").read_text()
 
 def of(*texts: str) -> Imported:
     return imported({f"f{number}.yaml": text.encode() for number, text in enumerate(texts)}, Variables(), NOW)
-
-
-def value(found: Imported, path: str) -> Any:
-    return yaml.safe_load(found.files[path])
 
 
 def corpus() -> dict[str, bytes]:

@@ -34,6 +34,7 @@ from gitplacer.kinds.parse import is_own, parse_own
 from gitplacer.kinds.schema import combined_schema, kind_schema
 from gitplacer.problemcodes import CODES
 from gitplacer.problems import Problem
+from tests.jsonvalues import places
 
 ROOT = Path(__file__).parent.parent
 HEAD = f"apiVersion: {API_VERSION}\nkind: "
@@ -1273,14 +1274,6 @@ STRANGE: list[Any] = [
     {"path": "/a"}, {"path": "/a", "value": None}, {"key": "a"}, {"key": "a", "operator": "In"}, {"label": "a"}, {"names": []},
 ]  # fmt: skip
 """Values to put where others stand."""
-
-
-def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    if path:
-        yield path
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inside:
-        yield from places(item, (*path, key))
 
 
 @st.composite

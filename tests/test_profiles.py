@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
@@ -43,6 +43,7 @@ from gitplacer.workloads.limitranges import LimitItem, breaches, container_defau
 from gitplacer.workloads.requests import Part, PodAsk, with_defaults
 from gitplacer.workloads.surroundings import USUAL, RuntimeClass
 from tests.dumps import judged, machine, thing
+from tests.jsonvalues import places
 from tests.stories import ANYWHERE, Story, cluster, decisions, deployment, outcome, policy, rayjob, rayservice, snapshot
 
 GI = 2**30
@@ -361,14 +362,6 @@ ODD = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["spec", "type", "enabled", "x"]), inner, max_size=2),
     max_leaves=5,
 )  # fmt: skip
-
-
-def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    if path:
-        yield path
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inside:
-        yield from places(item, (*path, key))
 
 
 @given(st.sampled_from([row for row, *_ in DEMANDED]), st.data())

@@ -17,7 +17,7 @@ from gitplacer.model.decision import Action
 from tests.commands import run
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import cluster, decisions, policy, rayservice
-from tests.test_reconcile import Fleet, made
+from tests.test_reconcile import Fleet, clone_of, made
 
 BRANCH = "gitplacer/proposed/prod/api"
 OLD, NEW = "clusters/a/workloads/prod/api/api.yaml", "clusters/b/workloads/prod/api/api.yaml"
@@ -154,11 +154,6 @@ def rebased(fleet: Fleet, clone: Path) -> None:
 def rebased_and_the_branch_is_gone(fleet: Fleet, clone: Path) -> None:
     rebased(fleet, clone)
     git("push", "-q", "origin", f":{BRANCH}", cwd=clone)
-
-
-def clone_of(fleet: Fleet, tmp_path: Path) -> Path:
-    git("clone", "-q", str(fleet.bare), str(tmp_path / "clone"), cwd=tmp_path)
-    return tmp_path / "clone"
 
 
 @pytest.mark.parametrize("way", [merged, fast_forwarded, squashed, rebased, rebased_and_the_branch_is_gone])

@@ -29,7 +29,7 @@ from tests.commands import Ran, run
 from tests.gitservers import git
 from tests.hoststandin import TOKEN, StandIn, api_of, serving
 from tests.stories import cluster, decisions, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, copied, made, quiet
+from tests.test_reconcile import Fleet, clone_of, copied, made, quiet
 
 BRANCH = "gitplacer/next/main"
 API = "clusters/a/workloads/prod/api/api.yaml"
@@ -68,8 +68,7 @@ def fleet(changed: Fleet, tmp_path: Path) -> Fleet:
 
 @pytest.fixture
 def clone(fleet: Fleet, tmp_path: Path) -> Path:
-    git("clone", "-q", str(fleet.bare), str(tmp_path / "clone"), cwd=tmp_path)
-    return tmp_path / "clone"
+    return clone_of(fleet, tmp_path)
 
 
 # the branch

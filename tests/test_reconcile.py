@@ -75,6 +75,12 @@ def made(tmp_path: Path, name: str = "source") -> Fleet:
     return fleet
 
 
+def clone_of(fleet: Fleet, tmp_path: Path) -> Path:
+    """A clone of the deployment repo, as somebody has it who works in it by hand."""
+    git("clone", "-q", str(fleet.bare), str(tmp_path / "clone"), cwd=tmp_path)
+    return tmp_path / "clone"
+
+
 def copied(fleet: Fleet, folder: Path) -> Fleet:
     """The same fleet in another folder."""
     shutil.copytree(fleet.source, folder / "source")

@@ -15,6 +15,7 @@ from gitplacer.workloads.headaddress import HeadAddress, Missing, head_address
 from gitplacer.workloads.joining import going, is_ray_app, missing
 from gitplacer.workloads.raystart import ray_start
 from gitplacer.workloads.remoteworkers import deployment, mirrored_service, workers_name
+from tests.jsonvalues import merged
 from tests.stories import Story, cluster, outcome, policy, snapshot
 
 HEAD = HeadAddress("app-head-svc", "ml", (("gcs-server", 6379), ("serve", 8000)), "6379")
@@ -79,15 +80,6 @@ spec:
           resources: {limits: {cpu: "6", memory: 24Gi}}
         - {name: logs, image: l}
 """
-
-
-def merged(base: Any, change: Any) -> Any:
-    if isinstance(base, dict) and isinstance(change, dict):
-        both = {**base, **{key: merged(base.get(key), value) for key, value in change.items()}}
-        return {key: value for key, value in both.items() if value is not None}
-    if isinstance(base, list) and isinstance(change, list):
-        return [merged(base[i] if i < len(base) else None, item) for i, item in enumerate(change)] + base[len(change) :]
-    return change
 
 
 def app(change: str = "") -> dict[str, Any]:

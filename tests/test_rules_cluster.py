@@ -23,6 +23,7 @@ from gitplacer.problemcodes import CODES, ray
 from gitplacer.problems import Problem, Severity
 from gitplacer.rules.manifest import RAY_KINDS
 from gitplacer.rules.rayversion import parsed
+from tests.jsonvalues import merged
 
 KINDS = sorted(RAY_KINDS)
 OURS = {*ray.CODES, "DuplicateGroupName", "InvalidReplicas", "InvalidValue", "MissingField", "WrongType"}
@@ -48,16 +49,6 @@ workerGroupSpecs:
       - {name: ray-worker, image: rayproject/ray:2.52.0, resources: {requests: {cpu: "1", memory: 4Gi}}}
 """
 SECOND = "{groupName: cpu, minReplicas: 0, maxReplicas: 1, template: {spec: {containers: [{name: w, image: ray}]}}}"
-
-
-def merged(base: Any, change: Any) -> Any:
-    """The base with the change made to it."""
-    if isinstance(base, dict) and isinstance(change, dict):
-        both = {**base, **{key: merged(base.get(key), value) for key, value in change.items()}}
-        return {key: value for key, value in both.items() if value is not None}
-    if isinstance(base, list) and isinstance(change, list):
-        return [merged(base[i] if i < len(base) else None, item) for i, item in enumerate(change)] + base[len(change) :]
-    return change
 
 
 def nested(kind: str, cluster: Any, version: str = "v1", **metadata: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from gitplacer.model.labels import is_label_value
 from gitplacer.model.resources import Resources
 from gitplacer.problems import Problem
 from gitplacer.workloads.facts import at
+from tests.jsonvalues import reordered
 
 MI = 2**20
 GI = 2**30
@@ -649,14 +650,6 @@ def test_pods_of_a_ray_service_can_be_selected_as_serving() -> None:
 
 
 # -- laws ---------------------------------------------------------------------------------------------------------
-
-
-def reordered(value: Any, rng: random.Random) -> Any:
-    if isinstance(value, dict):
-        keys = list(value)
-        rng.shuffle(keys)
-        return {key: reordered(value[key], rng) for key in keys}
-    return [reordered(item, rng) for item in value] if isinstance(value, list) else value
 
 
 FULL = job(

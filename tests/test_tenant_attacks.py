@@ -14,7 +14,7 @@ import pytest
 
 from gitplacer.hydrate import Hydration
 from gitplacer.kinds.fleet import RemovalGuard
-from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, Story, cluster, ending, outcome, policy, rayservice, snapshot
 from tests.test_tenants import BLUE, CONFIG, RED, tenant
 
 Files = Mapping[str, str]
@@ -172,12 +172,6 @@ def test_a_platform_object_that_a_workload_has_already_waits_for_it() -> None:
 
 
 # quotas, turns and room that is kept
-
-
-def ending(namespace: str, name: str, workers: int) -> dict[str, str]:
-    """A RayJob whose room is free when it has ended."""
-    ((path, text),) = rayjob(namespace, name, workers=workers).items()
-    return {path: text.replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)}
 
 
 def busy(red: str = "", clusters: str = "abc") -> Story:
