@@ -126,11 +126,28 @@ class NamespaceDemand:
         self, group: Group, name: str, edits: Sequence[MemberUpdate]
     ) -> tuple[list[_Lot], list[_Lot], list[_Lot]]:
         """The pods of a group before its edit, when there are most, and when all is done, or is when the last old one goes."""
-        shared, cluster, (reserve, _) = self._pass, self._pass.clusters[name], group.reserves
-        record, counts = shared.record(group.id), shared.counts.get((group.id, name), AS_WRITTEN)
+        shared, (reserve, _) = self._pass, group.reserves
+        record = shared.record(group.id)
         deployed = shared.snapshot.deployed.objects(record, name) if record is not None else {}
-        running = running_group(shared.snapshot.capacity.get(name), group.id)
         updates = {update.identity: update for update in edits}
+        running = self._running(group, name, deployed, updates, reserve)
+        had, has, more = self._besides_edited(group, name, deployed, updates, reserve)
+        at_once, afterwards = [*has, *more], [*has]
+        for at, member in enumerate(group.members):
+            update, was = updates.get(member.identity), running[at]
+            if member.identity in deployed and (update is None or update.how is How.NOTHING):
+                then, done = was, was
+            else:
+                then, done = self._replaced(group, name, member, was, update, reserve)
+            at_once += then
+            afterwards += done
+        return [*had, *(lot for lots in running.values() for lot in lots)], at_once, afterwards
+
+    def _running(
+        self, group: Group, name: str, deployed: Mapping[Identity, ObjectFacts], updates: Mapping[Identity, MemberUpdate], reserve: Reserve
+    ) -> dict[int, list[_Lot]]:  # fmt: skip
+        """The pods of each member of a group as they run, by the member's place in it."""
+        running = running_group(self._pass.snapshot.capacity.get(name), group.id)
         old: list[tuple[int, str, Role, PodSet]] = []
         for at, member in enumerate(group.members):
             facts = deployed.get(member.identity)
@@ -139,40 +156,37 @@ class NamespaceDemand:
             gang = facts.gang_for(reserve, with_peak=False)
             gang = as_it_runs(gang, running) if member.identity in updates else gang
             for pods, role in zip(gang, facts.roles_for(reserve, with_peak=False), strict=True):
-                old += [(at, member.identity.namespace, role, one) for one in shared.books[name].on_each_node((pods,))]
+                each = self._pass.books[name].on_each_node((pods,))
+                old += [(at, member.identity.namespace, role, one) for one in each]
         left = self._left(group.id, name, [(role, pods) for _, _, role, pods in old])
-        was: dict[int, list[_Lot]] = defaultdict(list)
+        found: dict[int, list[_Lot]] = defaultdict(list)
         for (at, namespace, role, pods), unseen in zip(old, left, strict=True):
-            was[at].append(_Lot(namespace, role, pods.count, unseen))
-        at_once, afterwards = list[_Lot](), list[_Lot]()
-        had, has, more = self._besides_edited(group, name, deployed, updates, reserve)
-        at_once += [*has, *more]
-        afterwards += has
-        for at, member in enumerate(group.members):
-            update, space = updates.get(member.identity), member.identity.namespace
-            if member.identity in deployed and (update is None or update.how is How.NOTHING):
-                at_once += was[at]
-                afterwards += was[at]
-                continue
-            new = shared.snapshot.variants.counted(member, cluster, counts)
-            gang, roles = new.gang_for(reserve, with_peak=False), new.roles_for(reserve, with_peak=False)
-            come = [
-                _Lot(space, role, one.count, one.count)
-                for pods, role in zip(gang, roles, strict=True)
-                for one in shared.books[name].on_each_node((pods,))
-            ]
-            done = [*_instead(was[at], come)] if update is not None and _is_anew(update) else [*_grown(was[at], come)]
-            afterwards += done
-            if update is not None and update.how is How.ROLLING:
-                afterwards += _last(new, was[at])
-            if update is None or update.how is How.IN_PLACE or not update.waits:
-                at_once += done
-            elif update.how is How.ROLLING:
-                surges = [_Lot(space, role, role.surge, role.surge) for role in new.roles if role.surge]
-                at_once += [*_grown(was[at], come), *surges]
-            else:
-                at_once += [*was[at], *_beside(update, new, space)]
-        return [*had, *(lot for lots in was.values() for lot in lots)], at_once, afterwards
+            found[at].append(_Lot(namespace, role, pods.count, unseen))
+        return found
+
+    def _replaced(
+        self, group: Group, name: str, member: SourceObject, was: Sequence[_Lot], update: MemberUpdate | None, reserve: Reserve
+    ) -> tuple[list[_Lot], list[_Lot]]:  # fmt: skip
+        """The pods of a member that is edited or added, in place of those that it has: when there are most, and when all is done."""
+        shared, space = self._pass, member.identity.namespace
+        counts = shared.counts.get((group.id, name), AS_WRITTEN)
+        new = shared.snapshot.variants.counted(member, shared.clusters[name], counts)
+        gang, roles = new.gang_for(reserve, with_peak=False), new.roles_for(reserve, with_peak=False)
+        come = [
+            _Lot(space, role, one.count, one.count)
+            for pods, role in zip(gang, roles, strict=True)
+            for one in shared.books[name].on_each_node((pods,))
+        ]
+        done = [*_instead(was, come)] if update is not None and _is_anew(update) else [*_grown(was, come)]
+        if update is None or update.how is How.IN_PLACE or not update.waits:
+            at_once = done
+        elif update.how is How.ROLLING:
+            surges = [_Lot(space, role, role.surge, role.surge) for role in new.roles if role.surge]
+            at_once = [*_grown(was, come), *surges]
+        else:
+            at_once = [*was, *_beside(update, new, space)]
+        last = _last(new, was) if update is not None and update.how is How.ROLLING else ()
+        return at_once, [*done, *last]
 
     def _besides_edited(
         self, group: Group, name: str, deployed: Mapping[Identity, ObjectFacts], updates: Mapping[Identity, MemberUpdate], reserve: Reserve
