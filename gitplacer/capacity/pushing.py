@@ -95,7 +95,7 @@ def push(target: Target, snapshot: CapacitySnapshot, data: bytes, now: datetime,
             if result in (Result.UNCHANGED, Result.OLDER):
                 assert before is not None
                 return Pushed(result, branch, there.tip or "", fields, before.observed_at)
-            step = _commit(target, there.tree, ours, snapshot, data, fields, now)
+            step = _commit(target, ours, snapshot, data, fields, now)
             try:
                 return Pushed(
                     result, branch, _land(target, there, step, now, cuts=attempt == 0), fields, snapshot.observed_at
@@ -144,7 +144,6 @@ def _before(tree: Tree, ours: Sequence[str], now: datetime) -> CapacitySnapshot 
 
 def _commit(
     target: Target,
-    tree: Tree,
     ours: Sequence[str],
     snapshot: CapacitySnapshot,
     data: bytes,

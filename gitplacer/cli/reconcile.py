@@ -112,27 +112,19 @@ def command(
     from gitplacer.cli.progress import note, progress
     from gitplacer.controller.doubts import Doubt, Undoubted
     from gitplacer.passes.reconcile import reconcile, reconcile_unless_quiet
-    from gitplacer.settings import UsageError, settings
+    from gitplacer.settings import settings
 
-    if not pull_request and (check or host_name or repo):
-        raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
-    if pull_request and plan_file is not None:
-        raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
-    if given_up and (watch or pull_request):
-        other = "--watch" if watch else "--pull-request"
-        raise UsageError(f"--give-up does not go with {other}", "it is for one pass that is pushed; run that once")
-    if full and (watch or pull_request):
-        raise UsageError("--full is for one pass that is pushed", "the others are always computed; leave it out")
-    for commit in given_up:
-        if not re.fullmatch(r"[0-9a-f]{12,40}", commit):
-            raise UsageError(f"--give-up {commit} is no commit", "give the one that the message names")
-    of_watch = {"--interval": interval, "--full-every": full_every, "--batch": batch, "--leader-elect": leader_elect}
-    given = next((name for name, value in of_watch.items() if value is not None), listening.first_given())
-    if not watch and given is not None:
-        raise UsageError(f"{given} is for --watch", "give that as well, or leave it out")
-    if watch and (pull_request or plan_file is not None or where["now"] is not None):
-        other = "--pull-request" if pull_request else "--plan" if plan_file is not None else "--now"
-        raise UsageError(f"--watch does not go with {other}", "it pushes pass after pass, each at the time of its own")
+    times = {"--interval": interval, "--full-every": full_every, "--batch": batch, "--leader-elect": leader_elect}
+    _refuse_what_does_not_go_together(
+        pull_request=pull_request,
+        of_pull_request=bool(check or host_name or repo),
+        has_plan=plan_file is not None,
+        given_up=given_up,
+        full=full,
+        watch=watch,
+        of_watch=next((name for name, value in times.items() if value is not None), listening.first_given()),
+        at_a_time=where["now"] is not None,
+    )
     chosen = settings(**where)
     planned = None
     if plan_file is not None:
@@ -166,6 +158,39 @@ def command(
                 chosen, progress=say, before_push=undoubted, before_quick_push=undoubted.of_unplanned
             )
     return _ended(outcome, undoubted)
+
+
+def _refuse_what_does_not_go_together(
+    *,
+    pull_request: bool,
+    of_pull_request: bool,
+    has_plan: bool,
+    given_up: tuple[str, ...],
+    full: bool,
+    watch: bool,
+    of_watch: str | None,
+    at_a_time: bool,
+) -> None:
+    """Raises UsageError. `of_watch` names an option that is for --watch alone, if one was given."""
+    from gitplacer.settings import UsageError
+
+    if not pull_request and of_pull_request:
+        raise UsageError("--check, --host and --repo are for --pull-request", "give that as well, or leave them out")
+    if pull_request and has_plan:
+        raise UsageError("--plan is for a pass that is pushed", "a pull request is agreed to by merging it")
+    if given_up and (watch or pull_request):
+        other = "--watch" if watch else "--pull-request"
+        raise UsageError(f"--give-up does not go with {other}", "it is for one pass that is pushed; run that once")
+    if full and (watch or pull_request):
+        raise UsageError("--full is for one pass that is pushed", "the others are always computed; leave it out")
+    for commit in given_up:
+        if not re.fullmatch(r"[0-9a-f]{12,40}", commit):
+            raise UsageError(f"--give-up {commit} is no commit", "give the one that the message names")
+    if not watch and of_watch is not None:
+        raise UsageError(f"{of_watch} is for --watch", "give that as well, or leave it out")
+    if watch and (pull_request or has_plan or at_a_time):
+        other = "--pull-request" if pull_request else "--plan" if has_plan else "--now"
+        raise UsageError(f"--watch does not go with {other}", "it pushes pass after pass, each at the time of its own")
 
 
 def _as_planned(plan_file: str, planned: SavedPlan, chosen: Settings, undoubted: Undoubted) -> int:

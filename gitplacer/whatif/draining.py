@@ -50,7 +50,7 @@ def drain(ground: Ground, cluster: str) -> Drain:
         passes=tuple(passes),
         stuck=tuple(_stuck(view.decision(group), view) for group in there),
         platform=tuple(sorted(d.group for d in view.plan.decisions if cluster in d.after and _is_platform(view, d))),
-        back=tuple(_back(view, sorted(ever - set(there)), cluster)),
+        back=tuple(_back(view, sorted(ever - set(there)))),
         is_cut=count >= MOST and bool(before[1].steps),
         nominated=tuple(sorted(d.group for d in view.plan.decisions if d.dispatch and cluster in d.dispatch.nominated)),
     )
@@ -116,7 +116,7 @@ def _stuck(decision: Decision, view: PlanView) -> Stuck:
     )
 
 
-def _back(view: PlanView, groups: Iterable[str], cluster: str) -> Iterator[tuple[str, Return]]:
+def _back(view: PlanView, groups: Iterable[str]) -> Iterator[tuple[str, Return]]:
     """What becomes of those who have left when the cluster takes groups again."""
     for group in groups:
         decision = next((d for d in view.plan.decisions if d.group == group), None)
