@@ -18,7 +18,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding, Reason
-from gitplacer.placement.kueue import Waits, waits_in
+from gitplacer.placement.kueue import LocalQueueRef, waits_in
 from gitplacer.policies.allowing import closed, not_liked, not_selected
 from gitplacer.profiles import ClusterProfile
 from gitplacer.relocation.evidence import is_stale
@@ -113,7 +113,7 @@ class Asked(NamedTuple):
 
     demands: tuple[Demand, ...]
     namespaces: tuple[str, ...]
-    queues: tuple[Waits, ...] = ()
+    queues: tuple[LocalQueueRef, ...] = ()
     refused: str = ""
 
 

@@ -29,7 +29,7 @@ from gitplacer.workloads.facts import ObjectFacts
 KUEUE = "kueue.x-k8s.io"
 
 
-class Waits(Struct, frozen=True, order=True):
+class LocalQueueRef(Struct, frozen=True, order=True):
     """
     A LocalQueue that an object waits in, `<namespace>/<name>`. `leads_to` is its ClusterQueue where the group brings the LocalQueue along, ''
     where the cluster has to have it.
@@ -39,11 +39,13 @@ class Waits(Struct, frozen=True, order=True):
     leads_to: str = ""
 
 
-def waits_in(group: Group | None, namespace: str, facts: ObjectFacts) -> Waits | None:
+def waits_in(group: Group | None, namespace: str, facts: ObjectFacts) -> LocalQueueRef | None:
     """The queue that an object waits in, None for one that waits in none; `group` is what it is of, where that stands in the source."""
     for reference in facts.needs:
         if (reference.api_group, reference.kind) == (KUEUE, "LocalQueue"):
-            return Waits(f"{namespace}/{reference.name}", _brought(group, namespace, reference.name) if group else "")
+            return LocalQueueRef(
+                f"{namespace}/{reference.name}", _brought(group, namespace, reference.name) if group else ""
+            )
     return None
 
 
@@ -53,7 +55,7 @@ def _brought(group: Group, namespace: str, name: str) -> str:
     return next((document.cursor().mapping("spec").text("clusterQueue") for document in found), "")
 
 
-def no_queue(asked: Iterable[Waits], snapshot: CapacitySnapshot) -> Finding | None:
+def no_queue(asked: Iterable[LocalQueueRef], snapshot: CapacitySnapshot) -> Finding | None:
     """Why what waits in some queues would wait for ever on a cluster, or None. A snapshot without queues says nothing."""
     if snapshot.queues is None:
         return None
@@ -69,13 +71,13 @@ def no_queue(asked: Iterable[Waits], snapshot: CapacitySnapshot) -> Finding | No
     return None
 
 
-def cluster_queue(waits: Waits, snapshot: CapacitySnapshot) -> str:
+def cluster_queue(waits: LocalQueueRef, snapshot: CapacitySnapshot) -> str:
     """The ClusterQueue behind a queue on a cluster, '' where there is none."""
     queue = _resolved(waits, snapshot)[1]
     return queue.name if queue is not None else ""
 
 
-def _resolved(waits: Waits, snapshot: CapacitySnapshot) -> tuple[LocalQueue | None, ClusterQueue | None]:
+def _resolved(waits: LocalQueueRef, snapshot: CapacitySnapshot) -> tuple[LocalQueue | None, ClusterQueue | None]:
     for queue in snapshot.queues or ():
         for local in queue.local_queues:
             if local.name == waits.local_queue:

@@ -33,7 +33,7 @@ from gitplacer.placement.eligibility import (
 )
 from gitplacer.placement.entrance import Entrance
 from gitplacer.placement.holds import Refused, held, kept, refused
-from gitplacer.placement.kueue import Waits, no_queue
+from gitplacer.placement.kueue import LocalQueueRef, no_queue
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.nodes import Columns
@@ -397,7 +397,9 @@ class Pass:
         if barred is None and capacity is not None:
             left = self.nominations.settings(group)
             names = {m.identity.namespace for m in started(group)} if left is not None else set()
-            barred = no_queue([Waits(f"{each}/{left.queue}") for each in sorted(names) if left is not None], capacity)
+            barred = no_queue(
+                [LocalQueueRef(f"{each}/{left.queue}") for each in sorted(names) if left is not None], capacity
+            )
         if barred is None and name in self.books:
             ledger, scales = self.books[name], may_scale_up(policy) and bool(self.books[name].nodes.types)
             exceeds = self.exceeds(self.gang_on(group.id, name), ledger, name, scales)
