@@ -16,7 +16,7 @@ from msgspec import Struct
 from gitplacer.git.address import Address
 from gitplacer.git.cache import default_cache_dir
 from gitplacer.git.credentials import Credentials
-from gitplacer.git.newcommits import Identity
+from gitplacer.git.newcommits import Person
 from gitplacer.git.signing import SigningKey
 
 DEPLOYMENT_VARIABLE = "GITPLACER_DEPLOYMENT"
@@ -24,7 +24,7 @@ CAPACITY_VARIABLE = "GITPLACER_CAPACITY"
 
 CREDENTIALS_VARIABLE = "GITPLACER_CREDENTIALS"
 
-AUTHOR = Identity("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
+AUTHOR = Person("gitplacer", "gitplacer@users.noreply.gitplacer.dev")
 """Who makes the commits of a pass, where nobody says otherwise."""
 
 
@@ -55,7 +55,7 @@ class Settings(Struct, frozen=True):
     now: datetime
     cache_dir: Path
     trust_base: str | None = None
-    author: Identity = AUTHOR
+    author: Person = AUTHOR
     signing_key: SigningKey | None = None
     credentials: Credentials | None = None
 
@@ -110,9 +110,9 @@ def credentials_in(file: str | None = None) -> Credentials | None:
     return Credentials.read(_here() / file) if file else None
 
 
-def _author(text: str) -> Identity:
+def _author(text: str) -> Person:
     try:
-        return Identity.parse(text)
+        return Person.parse(text)
     except ValueError as error:
         raise UsageError(f"the author {error}", "give a name and a mail address") from None
 

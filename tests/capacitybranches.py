@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from gitplacer.git.address import Address
-from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.newcommits import NewCommit, Person
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.signing import SigningKey, signed
 from gitplacer.tree import Changes
 from tests.gitservers import git
 from tests.stories import START, snapshot
 
-WRITER = Identity("writer", "writer@example.com")
+WRITER = Person("writer", "writer@example.com")
 
 
 def ssh_key(folder: Path, name: str) -> tuple[SigningKey, str]:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from gitplacer.git import publishing
 from gitplacer.git.address import Address
 from gitplacer.git.cache import BlobCache, UntrustedFolder, default_cache_dir, private_folder
-from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.newcommits import NewCommit, Person
 from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
@@ -29,7 +29,7 @@ from gitplacer.plaintext import printable
 from gitplacer.tree import SUBMODULE, SYMLINK, Changes
 from tests.gitservers import git
 
-BOT = Identity("gitplacer", "gitplacer@example.com")
+BOT = Person("gitplacer", "gitplacer@example.com")
 WHEN = datetime.datetime(2026, 1, 2, 4, 4, 5, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
 
 
@@ -172,7 +172,7 @@ def test_nor_is_it_on_top_of_others_nor_proposed(bare: Path, path: str) -> None:
 
 
 def test_names_and_messages_cannot_forge_a_commit(bare: Path) -> None:
-    author = Identity("A <b>\nfrom main", "x> 1 +0000\n")
+    author = Person("A <b>\nfrom main", "x> 1 +0000\n")
     commit = NewCommit(changes=Changes({"a": b""}), message="m\nfrom x\nD a", author=author, when=WHEN)
     published(bare, commit)
     with opened(bare) as deployment:

@@ -13,7 +13,7 @@ import pytest
 
 from gitplacer.git.address import Address
 from gitplacer.git.mirror import Unreachable
-from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.newcommits import NewCommit, Person
 from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.pushing import LostRace, PushRefused
@@ -28,7 +28,7 @@ WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 
 def change(message: str, **files: str) -> NewCommit:
     written = {f"{name}.yaml": text.encode() for name, text in files.items()}
-    return NewCommit(changes=Changes(written), message=message, author=Identity("bot", "bot@example.com"), when=WHEN)
+    return NewCommit(changes=Changes(written), message=message, author=Person("bot", "bot@example.com"), when=WHEN)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer.git.address import Address
-from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.newcommits import NewCommit, Person
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.reading import Commit
 from gitplacer.git.secretfiles import ExposedSecret
@@ -365,7 +365,7 @@ def test_a_proposed_pass_is_pushed_once_although_no_two_signatures_are_the_same(
             NewCommit(
                 changes=changes(now, commit),
                 message=f"{commit.subject}\n\n{commit.body}",
-                author=Identity(commit.author_name, commit.author_email),
+                author=Person(commit.author_name, commit.author_email),
                 when=datetime.datetime.fromisoformat(commit.date),
             )
             for commit in chain

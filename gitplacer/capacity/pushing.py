@@ -20,7 +20,7 @@ from gitplacer.capacity.material import changed
 from gitplacer.capacity.reading import PLACEHOLDER, branch_of
 from gitplacer.explain import rfc3339
 from gitplacer.git.address import Address
-from gitplacer.git.newcommits import Identity, NewCommit
+from gitplacer.git.newcommits import NewCommit, Person
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
@@ -58,7 +58,7 @@ class Target(Struct, frozen=True, kw_only=True):
     address: Address
     branch: str
     folder: str
-    author: Identity
+    author: Person
     signing_key: SigningKey | None
     heartbeat: timedelta
     every: timedelta = timedelta()

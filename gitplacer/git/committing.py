@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gitplacer.git.address import Address
-from gitplacer.git.newcommits import Identity
+from gitplacer.git.newcommits import Person
 from gitplacer.git.program import CommandFailed, Git, GitError, not_started
 from gitplacer.git.reading import NoSuchRevision, Repository, check_branch
 from gitplacer.git.scratch import scratch_folder
@@ -68,7 +68,7 @@ class SourceBranch:
         if elsewhere and address.work_tree is not None and not self.is_checked_out:
             raise NotWritten(f"branch {self.name} is checked out in {elsewhere}", hint="run this there")
 
-    def commit(self, changes: Changes, message: str, *, author: Identity, when: datetime) -> str:
+    def commit(self, changes: Changes, message: str, *, author: Person, when: datetime) -> str:
         """
         Commit files that are written, by paths from the root of the repository, and return the commit. Raises GitError (NotWritten,
         NotStored, …), and then nothing has changed.
@@ -117,7 +117,7 @@ class SourceBranch:
         assert self._address.work_tree is not None
         return self._address.work_tree
 
-    def _commit(self, tree: Tree, changes: Changes, message: str, author: Identity, when: datetime) -> str:
+    def _commit(self, tree: Tree, changes: Changes, message: str, author: Person, when: datetime) -> str:
         """Write the objects; nothing refers to them yet."""
         with scratch_folder() as folder:
             own = _WithIndex(self._git.git_dir, Path(folder) / "index", author, when)
@@ -176,13 +176,13 @@ class SourceBranch:
     def _line(self, *args: str, check: bool = True) -> str:
         return self._git.run(*args, check=check).decode("utf-8", "replace").strip()
 
-    def author(self) -> Identity:
+    def author(self) -> Person:
         """Who works here, as git knows them. Raises NotWritten if it does not."""
         found = _IDENT.fullmatch(self._user_git("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT").strip())
         if found is None:
             hint = "git config user.name and user.email say so"
             raise NotWritten("git does not know in whose name to commit", hint=hint)
-        return Identity(found["name"], found["email"])
+        return Person(found["name"], found["email"])
 
     def _user_git(self, *args: str) -> str:
         """What git prints with the user's own settings; '' if it fails. Only for what reads those and starts nothing."""
@@ -199,7 +199,7 @@ class SourceBranch:
 class _WithIndex(Git):
     """Git with an index file of its own, which makes commits in somebody's name."""
 
-    def __init__(self, git_dir: Path, index: Path, author: Identity, when: datetime) -> None:
+    def __init__(self, git_dir: Path, index: Path, author: Person, when: datetime) -> None:
         super().__init__(git_dir)
         self._index, self._author, self._when = index, author, when
 

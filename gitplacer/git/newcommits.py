@@ -22,19 +22,19 @@ from gitplacer.tree import FILE, Changes, blob_id
 _PERSON = re.compile(r"(?P<name>[^<>]*[^<>\s]) <(?P<email>[^<>\s@]+@[^<>\s@]+)>")
 
 
-class Identity(Struct, frozen=True):
-    """Who makes a commit."""
+class Person(Struct, frozen=True):
+    """Who makes a commit: its author and committer."""
 
     name: str
     email: str
 
     @staticmethod
-    def parse(text: str) -> Identity:
-        """The identity that `Name <mail>` spells. Raises ValueError."""
+    def parse(text: str) -> Person:
+        """The person that `Name <mail>` names. Raises ValueError."""
         found = _PERSON.fullmatch(text.strip())
         if found is None or found["name"] != _plain(found["name"]):
             raise ValueError(f"{one_line(text, 100)!r} is not written like Name <name@example.com>")
-        return Identity(found["name"], found["email"])
+        return Person(found["name"], found["email"])
 
     def __str__(self) -> str:
         return f"{self.name} <{self.email}>"
@@ -48,7 +48,7 @@ class NewCommit(Struct, frozen=True, kw_only=True):
 
     changes: Changes
     message: str
-    author: Identity
+    author: Person
     when: datetime.datetime
     same: Mapping[str, str] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
