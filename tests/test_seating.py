@@ -30,7 +30,7 @@ from gitplacer.placement import seating
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.nodes import Columns
-from gitplacer.placement.seating import Asked, NoSeats, Seats, reserved, seats_in
+from gitplacer.placement.seating import HeldRoom, NoSeats, Seats, reserved, seats_in
 from gitplacer.source.files import InMemory
 from tests.stories import ANYWHERE, Story, rayjob
 from tests.stories import cluster as cluster_file
@@ -107,9 +107,9 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Gang]]:
     return found
 
 
-def asked(*gangs: Gang, **told: bool) -> tuple[Asked, ...]:
+def asked(*gangs: Gang, **told: bool) -> tuple[HeldRoom, ...]:
     each = {"finished": False, "scale_up": False, "sure": True, "lucky": False, "by_machines": False, **told}
-    return tuple(Asked(f"ns/{at}", Holding(gang, **each)) for at, gang in enumerate(gangs))
+    return tuple(HeldRoom(f"ns/{at}", Holding(gang, **each)) for at, gang in enumerate(gangs))
 
 
 def everything(ledger: Ledger, left_over: Sequence[str]) -> tuple[object, ...]:
@@ -118,16 +118,16 @@ def everything(ledger: Ledger, left_over: Sequence[str]) -> tuple[object, ...]:
     return list(left_over), holds, ledger._free.tolist(), ledger._promised, dict(ledger.coming.counts)
 
 
-def some() -> st.SearchStrategy[Asked]:
+def some() -> st.SearchStrategy[HeldRoom]:
     flags = {name: st.booleans() for name in ("finished", "scale_up", "sure", "lucky")}
     flags["by_machines"] = st.sampled_from((False, False, False, True))
     holding = st.builds(Holding, st.sampled_from((*GANGS, MINDING, HALF_SHOWN)), **flags)
-    return st.builds(Asked, st.sampled_from(("ns/shown", *"abcdefgh")), holding)
+    return st.builds(HeldRoom, st.sampled_from(("ns/shown", *"abcdefgh")), holding)
 
 
 @settings(max_examples=2000 if settings().max_examples > 100 else 60)
 @given(st.sampled_from(OPENINGS), st.lists(some(), max_size=7, unique_by=lambda each: each.group))
-def test_what_is_looked_up_is_what_would_be_worked_out(made: Opening, groups: list[Asked]) -> None:
+def test_what_is_looked_up_is_what_would_be_worked_out(made: Opening, groups: list[HeldRoom]) -> None:
     seats = Texts()
     told = []
     for keeping, worth in ((NoSeats(), 10**9), (seats, 1), (seats, 1)):
@@ -200,7 +200,7 @@ def _as_it_is(ledger: Ledger) -> None:
     ],
 )  # fmt: skip
 def test_what_is_remembered_stands_for_what_is_free_and_what_pods_ask_for(
-    groups: tuple[Asked, ...], first: Callable[[Ledger], None], made: Opening, known: bool
+    groups: tuple[HeldRoom, ...], first: Callable[[Ledger], None], made: Opening, known: bool
 ) -> None:
     seats = Texts()
     reserved(asked(*GANGS[:3]), seats, "c", OPENINGS[0].open())
@@ -213,7 +213,7 @@ def test_what_is_remembered_stands_for_what_is_free_and_what_pods_ask_for(
 # where who stands by sits
 
 
-def seated(groups: Sequence[Asked], made: Opening) -> tuple[Asked, ...] | None:
+def seated(groups: Sequence[HeldRoom], made: Opening) -> tuple[HeldRoom, ...] | None:
     """They, with where they sit in a cluster; None where somebody finds no room."""
     ledger = made.open()
     opened = ledger.opened()
@@ -229,7 +229,7 @@ def seated(groups: Sequence[Asked], made: Opening) -> tuple[Asked, ...] | None:
     st.sets(st.integers(0, 5)), st.integers(0, 6), st.one_of(st.none(), some()), st.booleans(),
 )  # fmt: skip
 def test_who_sits_where_he_did_sits_where_he_would_be_put(
-    before: Opening, now: Opening, groups: list[Asked], gone: set[int], at: int, new: Asked | None, less: bool
+    before: Opening, now: Opening, groups: list[HeldRoom], gone: set[int], at: int, new: HeldRoom | None, less: bool
 ) -> None:
     """Also where some have gone, somebody has come between, or the cluster is another."""
     known = seated(groups, before)
@@ -260,7 +260,7 @@ def test_who_sits_where_he_did_sits_where_he_would_be_put(
     ],
 )
 def test_those_are_packed_before_whom_something_is_otherwise(
-    changed: Callable[[tuple[Asked, ...]], tuple[Asked, ...]], packed_again: int, worth: int, packed: list[Gang], monkeypatch: pytest.MonkeyPatch
+    changed: Callable[[tuple[HeldRoom, ...]], tuple[HeldRoom, ...]], packed_again: int, worth: int, packed: list[Gang], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """On a large cluster all are, if one is: there they are looked up together."""
     monkeypatch.setattr(seating, "WORTH", worth)

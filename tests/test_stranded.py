@@ -17,7 +17,7 @@ from gitplacer.formats.options import Options
 from gitplacer.formats.planjson import plan_json
 from gitplacer.formats.text import plan_text
 from gitplacer.hydrate import Hydration
-from gitplacer.placement.idle import Offers
+from gitplacer.placement.idle import NodeSorts
 from gitplacer.placement.onepass import Pass
 from gitplacer.review import Base, Check, Review
 from gitplacer.review.redaction import redacted_problem
@@ -300,8 +300,8 @@ def test_an_override_decides_where_its_workers_could_run() -> None:
 
 def test_a_sort_of_workers_is_looked_for_once_on_all_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    look = Offers._find
-    monkeypatch.setattr(Offers, "_find", lambda self, sort: asked.append(sort) or look(self, sort))
+    look = NodeSorts._find
+    monkeypatch.setattr(NodeSorts, "_find", lambda self, sort: asked.append(sort) or look(self, sort))
     clusters = [cluster(name) for name in "abc"]
     apps = [app(name=f"app{i}") for i in range(5)]
     full = {key: text for name in "abc" for key, text in snapshot(name, GPU).items()}

@@ -105,7 +105,7 @@ def without_domain(policy: PlacementPolicy, cluster: Cluster) -> Finding | None:
     return None if missing is None else Finding(code=Reason.NO_DOMAIN, subject=missing)
 
 
-class Asked(NamedTuple):
+class ClusterNeeds(NamedTuple):
     """
     What the objects of a group ask of a cluster besides room, the namespaces that its KubeRay has to watch, and the queues of Kueue that
     they wait in; `refused`: why its API server does not take their pods, in words, '' if it does.
@@ -117,17 +117,17 @@ class Asked(NamedTuple):
     refused: str = ""
 
 
-def asked_by(group: Group, facts: Iterable[ObjectFacts]) -> Asked:
+def asked_by(group: Group, facts: Iterable[ObjectFacts]) -> ClusterNeeds:
     """What a group asks for; `facts` are those of its members on the cluster in question, in order."""
     of_each = [(m.identity.namespace, known) for m, known in zip(group.members, facts, strict=True)]
     demands = {demand for _, known in of_each for demand in known.demands}
     queues = {waits for namespace, known in of_each if (waits := waits_in(group, namespace, known)) is not None}
     watched = {m.identity.namespace for m in group.members if m.identity.api_group == "ray.io"}
     against = next((known.refusal(name) for name, known in of_each if known.refused), "")
-    return Asked(tuple(sorted(demands)), tuple(sorted(watched)), tuple(sorted(queues)), against)
+    return ClusterNeeds(tuple(sorted(demands)), tuple(sorted(watched)), tuple(sorted(queues)), against)
 
 
-def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:
+def not_served(asked: ClusterNeeds, profile: ClusterProfile) -> Finding | None:
     """Why a cluster cannot do what a group asks for, or None. It is no reason to leave: what runs there, runs."""
     unwatched = next((name for name in asked.namespaces if not profile.watches(name)), None)
     if unwatched is not None:
@@ -136,7 +136,7 @@ def not_served(asked: Asked, profile: ClusterProfile) -> Finding | None:
     return None if words is None else Finding(code=Reason.FEATURE_NOT_SERVED, subject=words)
 
 
-def refused(unit: str, asked: Asked) -> Finding | None:
+def refused(unit: str, asked: ClusterNeeds) -> Finding | None:
     """Why an API server does not take the pods of a group of a unit, or None. Platform objects are not asked about."""
     return Finding(code=Reason.LIMIT_RANGE, subject=asked.refused) if asked.refused and unit != PLATFORM else None
 

@@ -17,7 +17,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.kinds.selectors import ClusterSelector
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.placement.eligibility import (
-    Asked,
+    ClusterNeeds,
     api_not_served,
     asked_by,
     custom_apis,
@@ -74,12 +74,12 @@ class Entrance:
         self._leftovers = leftovers
         self._places = {name: place for place, name in enumerate(self._clusters)}
         self._stay: dict[tuple[str, str | None, str, str], Finding | None] = {}
-        self._asked: dict[tuple[str, Sort], Asked] = {}
+        self._asked: dict[tuple[str, Sort], ClusterNeeds] = {}
         self._having: dict[tuple[str, int], frozenset[str]] = {}
         self._same_clusters: dict[frozenset[str], frozenset[str]] = {}
         """As with names: sets of thousands of them are compared for each sort of what is asked, and not for each group."""
         self._watching: dict[tuple[str, ...], frozenset[str]] = {}
-        self._same_asked: dict[Asked, Asked] = {}
+        self._same_asked: dict[ClusterNeeds, ClusterNeeds] = {}
         self._not_served: dict[tuple[int, str], Finding | None] = {}
         self._may_enter: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._same_names: dict[Names, Names] = {}
@@ -135,7 +135,7 @@ class Entrance:
         unserved = api_not_served(group, capacity) if capacity is not None else None
         return unserved or self._cannot_serve(group.unit, self._asked_on(group, cluster), cluster)
 
-    def _cannot_serve(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
+    def _cannot_serve(self, unit: str, asked: ClusterNeeds, cluster: Cluster) -> Finding | None:
         """What a group of a unit asks of a cluster, besides room, that it does not have."""
         return (
             self._feature_not_served(unit, asked, cluster)
@@ -143,7 +143,7 @@ class Entrance:
             or self._no_queue(unit, asked, cluster)
         )
 
-    def _no_queue(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
+    def _no_queue(self, unit: str, asked: ClusterNeeds, cluster: Cluster) -> Finding | None:
         """Why what a group has in queues of Kueue would not be let in on a cluster, or None."""
         if unit == PLATFORM:
             return None
@@ -224,7 +224,7 @@ class Entrance:
                 found = (found - names) | (names & self._have(group.unit, asked))
         return found if found is whole else self._same_clusters.setdefault(found, found)
 
-    def _have(self, unit: str, asked: Asked) -> frozenset[str]:
+    def _have(self, unit: str, asked: ClusterNeeds) -> frozenset[str]:
         """The clusters that have what a group of a unit asks for."""
         known = self._having.get((unit, id(asked)))  # equal ones are one object, as below
         if known is None:
@@ -249,7 +249,7 @@ class Entrance:
     def _watching_some(self) -> tuple[str, ...]:
         return tuple(name for name, profile in self._snapshot.profiles.items() if profile.kuberay.watch_namespaces)
 
-    def _feature_not_served(self, unit: str, asked: Asked, cluster: Cluster) -> Finding | None:
+    def _feature_not_served(self, unit: str, asked: ClusterNeeds, cluster: Cluster) -> Finding | None:
         """Platform objects are what lets a cluster serve anything, so it is not asked for them."""
         profile = self._snapshot.profiles[cluster.name]
         if unit == PLATFORM or profile.is_blank:
@@ -259,11 +259,11 @@ class Entrance:
             self._not_served[key] = not_served(asked, profile)
         return self._not_served[key]
 
-    def _asked_on(self, group: Group, cluster: Cluster) -> Asked:
+    def _asked_on(self, group: Group, cluster: Cluster) -> ClusterNeeds:
         """What a group asks of a cluster, after overrides."""
         return self._asked_as(group, self._snapshot.variants.sort(group, cluster), cluster)
 
-    def _asked_as(self, group: Group, sort: Sort, cluster: Cluster | None) -> Asked:
+    def _asked_as(self, group: Group, sort: Sort, cluster: Cluster | None) -> ClusterNeeds:
         """What a group asks of a sort of clusters, such as one of them; where it is as usual, none needs to be known."""
         key = (group.id, sort)
         if key not in self._asked:

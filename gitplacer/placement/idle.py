@@ -11,7 +11,7 @@ A DaemonSet of an app is alike: it has a pod on each node that admits it, and fi
 "Ever" is on the nodes of the snapshot if they were empty, and on all machines that can be added. What passes by itself is held against
 no node: a cordon, that it is not ready, what other pods use, and that its provider has no more of its kind just now.
 
-Thousands of clusters have a few sorts of nodes each. `Offers` has the sorts of all in one table, and is asked once for pods of a shape; why
+Thousands of clusters have a few sorts of nodes each. `NodeSorts` has the sorts of all in one table, and is asked once for pods of a shape; why
 a cluster could not run them is found out only where somebody is told.
 """
 
@@ -56,7 +56,7 @@ def idle_in(facts: Iterable[ObjectFacts], reserve: Reserve) -> tuple[Idle, ...]:
 # whether
 
 
-class Offers:
+class NodeSorts:
     """
     What some clusters could ever run, each by its index. Their nodes have the same columns. `topologies` are the labels that hosts of one
     replica have in common on each, and of those that are not `known` nobody knows the nodes one by one: they could run anything.

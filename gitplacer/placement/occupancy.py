@@ -27,7 +27,7 @@ from gitplacer.placement.overlaps import Overlap
 from gitplacer.placement.pack import Packing
 from gitplacer.placement.presence import Presence
 from gitplacer.placement.reservations import NOBODY, Reservations
-from gitplacer.placement.seating import Asked, is_soon_filled, reserved, seats_in
+from gitplacer.placement.seating import HeldRoom, is_soon_filled, reserved, seats_in
 from gitplacer.placement.sidebyside import Fit, Judged, reserve_beside
 from gitplacer.placement.weakly import weakly
 from gitplacer.relocation.evidence import speaks_of
@@ -169,10 +169,10 @@ class Occupancy:
             ledger.close()
         return ledger, gangs
 
-    def _in_order(self, empty: Ledger, cluster: str, group_ids: Iterable[str], order: _Order) -> list[Asked]:
+    def _in_order(self, empty: Ledger, cluster: str, group_ids: Iterable[str], order: _Order) -> list[HeldRoom]:
         return [self._asked(empty, group_id, cluster) for group_id in sorted(group_ids, key=partial(order, cluster))]
 
-    def _filled(self, empty: Ledger, cluster: str, asked: Sequence[Asked]) -> tuple[Ledger, tuple[str, ...]]:
+    def _filled(self, empty: Ledger, cluster: str, asked: Sequence[HeldRoom]) -> tuple[Ledger, tuple[str, ...]]:
         """A copy of a ledger with the room of groups taken, one after another, and those that find none for all their pods."""
         moves = tuple((each.group, each.holds) for each in asked)  # and not where they sat, which only saves work
         seats = self._pass.seats
@@ -216,7 +216,7 @@ class Occupancy:
         for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
             asked = self._asked(ledger, other, cluster)
             end = ends.get(other)
-            (asked if end is None else Asked(other, asked.holds._replace(gang=end))).reserved(ledger)
+            (asked if end is None else HeldRoom(other, asked.holds._replace(gang=end))).reserved(ledger)
         return ledger
 
     def ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
@@ -295,11 +295,11 @@ class Occupancy:
             return True
         return group.unit != PLATFORM and group.policy.spec.placement.admission == "Gang"
 
-    def _asked(self, empty: Ledger, group_id: str, cluster: str) -> Asked:
+    def _asked(self, empty: Ledger, group_id: str, cluster: str) -> HeldRoom:
         """The room that a placed group has on a cluster, as its ledger is asked for it."""
         bystander = self._bystander(group_id, cluster)
         if bystander is not None:
-            return Asked(group_id, bystander.holds, bystander.seat)
+            return HeldRoom(group_id, bystander.holds, bystander.seat)
         group = self._pass.groups.get(group_id)
         by = self._pass.taken_by(group_id, cluster)
         held = Holding(
@@ -310,7 +310,7 @@ class Occupancy:
             lucky=group is not None and group.policy is not None and self._pass.accepts_tight(group.policy, cluster),
             by_machines=by == Reason.FITS_BY_SCALE_UP,
         )
-        return Asked(group_id, held, self._pass.seat_of(group_id, cluster, held))
+        return HeldRoom(group_id, held, self._pass.seat_of(group_id, cluster, held))
 
     def as_bystander(self, group_id: str, cluster: str) -> Bystander:
         """A placed group as somebody who stands by on a cluster."""

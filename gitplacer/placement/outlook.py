@@ -11,7 +11,7 @@ from msgspec import Struct
 from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding
 from gitplacer.placement.books import Books
-from gitplacer.placement.idle import Idle, Offers, idle_in, in_vain
+from gitplacer.placement.idle import Idle, NodeSorts, idle_in, in_vain
 from gitplacer.placement.nodes import Columns, Indexes, Mask, Nodes
 from gitplacer.placement.rosters import Rosters
 from gitplacer.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Outlook:
         self._alike: dict[int, Indexes] = {}
         """By likeness, the clusters that have it, by number."""
         self._in_vain: dict[tuple[str, Idle], Finding | None] = {}
-        self._offered: Offers | None = None
+        self._offered: NodeSorts | None = None
         self._nodes: dict[str, Nodes] = {}
         """Those of clusters whose ledgers nobody has opened."""
 
@@ -90,11 +90,11 @@ class Outlook:
             found[number] = offers.could_run_all(self._idle_on(group, names[number]))[number]
         return found
 
-    def _offers(self, books: Books) -> Offers:
+    def _offers(self, books: Books) -> NodeSorts:
         if self._offered is None:
             snapshot, nodes = self._snapshot, [books[name].nodes for name in books.names]
             known = [not snapshot.capacity[name].coarse for name in books.names]
-            self._offered = Offers(nodes, [snapshot.profiles[name].slice_topology for name in books.names], known)
+            self._offered = NodeSorts(nodes, [snapshot.profiles[name].slice_topology for name in books.names], known)
         return self._offered
 
     def _idle_on(self, group: Group, name: str) -> tuple[Idle, ...]:

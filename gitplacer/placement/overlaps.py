@@ -21,10 +21,10 @@ from gitplacer.placement.kueue import cluster_queue, waits_in
 from gitplacer.placement.underway import Phase, noted, old_pods, phase, remembered, running_group
 from gitplacer.placement.updating import (
     OVERLAPPING,
-    Asked,
     Edits,
     How,
     MemberUpdate,
+    ObjectThere,
     Places,
     member_update,
     object_update,
@@ -210,7 +210,7 @@ class Overlaps:
             identity = each.member.identity
             if identity in deployed and identity in place.facts:
                 old, new = deployed[identity], place.facts[identity]
-                asked = Asked(
+                asked = ObjectThere(
                     old=old,
                     new=new,
                     profile=s.profiles[name],

@@ -51,7 +51,7 @@ class NoSeats(Seats):
         return None
 
 
-class Asked(NamedTuple):
+class HeldRoom(NamedTuple):
     """What a ledger is asked for by a placed group, and where it sat before, if that is known."""
 
     group: str
@@ -71,12 +71,12 @@ class Asked(NamedTuple):
         return () if self.holds.finished else ledger.shown.not_seen(self.group, self.holds.gang)
 
 
-def is_soon_filled(ledger: Ledger, asked: Sequence[Asked]) -> bool:
+def is_soon_filled(ledger: Ledger, asked: Sequence[HeldRoom]) -> bool:
     """Whether taking the room of groups takes no longer than to look up what came of it."""
     return ledger.size * len(asked) < WORTH
 
 
-def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
+def reserved(asked: Sequence[HeldRoom], seats: Seats, cluster: str, ledger: Ledger) -> list[str]:
     """Take the room of groups on a cluster, one after another; those that found none for all their pods."""
     seated = list(_as_before(asked, ledger))
     if len(seated) == len(asked) or is_soon_filled(ledger, asked):
@@ -104,7 +104,7 @@ def reserved(asked: Sequence[Asked], seats: Seats, cluster: str, ledger: Ledger)
     return left_over
 
 
-def seats_in(ledger: Ledger, asked: Sequence[Asked], opened: bytes) -> dict[str, Seated]:
+def seats_in(ledger: Ledger, asked: Sequence[HeldRoom], opened: bytes) -> dict[str, Seated]:
     """
     By id, on which machines groups sit in a ledger that was filled with them and nothing else, each with room for all its pods; `opened` is its digest
     before that. Groups that wait for machines are left out, and all are where some pods have rules about others.
@@ -122,7 +122,7 @@ def seats_in(ledger: Ledger, asked: Sequence[Asked], opened: bytes) -> dict[str,
     return found
 
 
-def _as_before(asked: Sequence[Asked], ledger: Ledger) -> Iterator[Packing]:
+def _as_before(asked: Sequence[HeldRoom], ledger: Ledger) -> Iterator[Packing]:
     """Where the first groups sit, who sat there when the same sat before them on the same cluster."""
     opened = ledger.opened() if asked and asked[0].seat is not None else b""
     for number, each in enumerate(asked):

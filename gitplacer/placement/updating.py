@@ -113,7 +113,7 @@ class MemberUpdate(Struct, frozen=True):
         return asks or (self.anew and (bool(self.refused) or self.bounded))
 
 
-class Asked(Struct, frozen=True):
+class ObjectThere(Struct, frozen=True):
     """
     What is known of an object on a cluster: its facts as deployed and as it would be, and how many pods count there. `queues` are the
     ClusterQueues of Kueue that it waited in and would wait in there, '' for none that is known.
@@ -128,7 +128,7 @@ class Asked(Struct, frozen=True):
     queues: tuple[str, str] = ("", "")
 
 
-def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
+def member_update(edited: Edited, asked: ObjectThere) -> MemberUpdate:
     """What an edit of one object comes to on a cluster."""
     how = kind_of_update(edited, asked)
     if how is How.NOTHING:
@@ -146,7 +146,7 @@ def member_update(edited: Edited, asked: Asked) -> MemberUpdate:
     )  # fmt: skip
 
 
-def object_update(edited: Edited, asked: Asked) -> MemberUpdate | None:
+def object_update(edited: Edited, asked: ObjectThere) -> MemberUpdate | None:
     """What an edit of one object without pods comes to on a cluster; None where no quota counts more of it."""
     identity, usual = edited.member.identity, asked.profile.usual_class
     was, now = (brought.itself(identity.api_group, identity.kind, facts, usual) for facts in (asked.old, asked.new))
@@ -158,15 +158,15 @@ def object_update(edited: Edited, asked: Asked) -> MemberUpdate | None:
     return MemberUpdate(identity, How.IN_PLACE, (), (), waits=False, where=where, bounded=True, objects=True)
 
 
-def _refused(edited: Edited, asked: Asked) -> str:
+def _refused(edited: Edited, asked: ObjectThere) -> str:
     return asked.new.refusal(edited.member.identity.namespace)
 
 
-def _is_bounded(edited: Edited, asked: Asked) -> bool:
+def _is_bounded(edited: Edited, asked: ObjectThere) -> bool:
     return edited.member.identity.namespace in asked.profile.quotas
 
 
-def kind_of_update(edited: Edited, asked: Asked) -> How:
+def kind_of_update(edited: Edited, asked: ObjectThere) -> How:
     """How an edit is carried out, by the rule of the controller that does it."""
     before, after, profile = edited.before, edited.after, asked.profile
     group, kind = edited.member.identity.api_group, edited.member.identity.kind
@@ -183,7 +183,7 @@ def kind_of_update(edited: Edited, asked: Asked) -> How:
     return How.ROLLING if others and any(role.surge for role in asked.new.roles) else How.IN_PLACE
 
 
-def _has_other_templates(edited: Edited, asked: Asked) -> bool:
+def _has_other_templates(edited: Edited, asked: ObjectThere) -> bool:
     identity = edited.member.identity
     known = kind_of((identity.api_group, identity.kind), asked.declared)
     templates = known.pod_templates if known else lambda _: ()
@@ -272,7 +272,7 @@ def as_it_runs(gang: Gang, running: RunningGroup | None) -> Gang:
     )
 
 
-def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
+def _in_place(edited: Edited, asked: ObjectThere, stays: Gang) -> MemberUpdate:
     """
     The pods that come on top, role by role. A pod of another shape takes the place of one that runs, if its controller
     replaces pods at all; of what no snapshot has shown nothing may run yet, so that all of the new ones may come.
@@ -301,7 +301,7 @@ def _in_place(edited: Edited, asked: Asked, stays: Gang) -> MemberUpdate:
     )  # fmt: skip
 
 
-def _asks_for_more(asked: Asked) -> bool:
+def _asks_for_more(asked: ObjectThere) -> bool:
     """Whether pods of some role are to be larger than those that they replace."""
     shapes = {role.name: role.shape for role in asked.old.roles}
     return any(_grows(shapes.get(role.name), role.shape) for role in asked.new.roles if role.count)
@@ -337,7 +337,7 @@ def _of_itself(edited: Edited) -> bool:
     return (identity.api_group, identity.kind) != ("apps", "ReplicaSet") and not on_delete
 
 
-def _is_let_in_anew(edited: Edited, asked: Asked) -> bool:
+def _is_let_in_anew(edited: Edited, asked: ObjectThere) -> bool:
     """
     Whether Kueue stops it for the edit and lets it in again, so that its pods are made anew. Of a Ray cluster that is sure; KubeRay
     leaves its pods alone otherwise.
@@ -346,7 +346,7 @@ def _is_let_in_anew(edited: Edited, asked: Asked) -> bool:
     return bool(asked.queues[1]) and (identity.api_group, identity.kind) == ("ray.io", "RayCluster")
 
 
-def _asks_queue_for_more(asked: Asked) -> bool:
+def _asks_queue_for_more(asked: ObjectThere) -> bool:
     """Whether it waits in a queue that has to give more of anything than before."""
     before, after = asked.queues
     was, wanted = (_of_queue(facts, asked.reserve) for facts in (asked.old, asked.new))
@@ -359,7 +359,7 @@ def _of_queue(facts: ObjectFacts, reserve: Reserve) -> Resources:
     return sum((requests * number + {PODS: number} for number, requests in lots), NOTHING)
 
 
-def _where(edited: Edited, how: How, asked: Asked) -> str:
+def _where(edited: Edited, how: How, asked: ObjectThere) -> str:
     """The line of the source that makes it happen, `file:line`; where an override does, that of the object."""
     document = edited.member.document
     if how in (How.NEW_CLUSTER, How.IN_STEPS):
