@@ -1,9 +1,9 @@
 """
 The plan: for every group, where it goes and why.
 
-What is placed is kept first; then what has to leave looks for another cluster, then what waits, in turn. Policies say which clusters they like; the first whose every pod fits is taken and its
-room reserved. The whole is repeated on its own outcome until nothing changes, so that planning again from what was
-just published changes nothing.
+What is placed is kept first; then what has to leave looks for another cluster, then what waits, in turn. Policies say which clusters they like; the
+first on which every pod fits is taken and its room reserved. All of this is one round (`rounds`). It is repeated on its own outcome until nothing
+changes, so that planning again from what was just published changes nothing.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ send away others, which may send away others in turn, there is one more for each
 class Plan:
     """
     One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
-    looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where nobody has asked.
-    `stranded` are pods that may come later to groups of which is planned, and could never run where these are; `uncounted` is what quotas bound of
-    which nobody knows how much these groups bring; `apart` are their objects that call Services which are elsewhere, and `parted` claims
-    of which several of them have each a volume of its own.
+    looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where that was not found out.
+
+    The rest is for a reviewer to know. `stranded`: pods that groups may have later, and that could never run where these are. `uncounted`: what quotas
+    bound, of which nobody knows how much groups bring. `apart`: objects that call Services which are on other clusters. `parted`: volume claims that
+    groups on different clusters share, so that each cluster makes a volume of its own.
     """
 
     decisions: tuple[Decision, ...]
@@ -113,10 +114,16 @@ def plan(
         shared.doubts = None if recounted or moves or moving else this.doubts(decisions)
         before, claims, moves = after, claimed, moving
     finished = (_since_the_start(shared, made[group_id], sent_away) for group_id in sorted(made))
-    told = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
-    unknown = tuple(uncounted(shared, told))
-    vain, far = tuple(stranded(shared, told)), tuple(apart(shared, told))
-    return Plan(told, frozenset(shared.sought), this.outgrown(), vain, unknown, far, tuple(parted(shared, told)))
+    final = tuple(as_written(snapshot, _shaped(shared, decision)) for decision in finished)
+    return Plan(
+        final,
+        uncounted=tuple(uncounted(shared, final)),
+        stranded=tuple(stranded(shared, final)),
+        apart=tuple(apart(shared, final)),
+        sought=frozenset(shared.sought),
+        outgrown=this.outgrown(),
+        parted=tuple(parted(shared, final)),
+    )
 
 
 def _told_after(shared: Pass, earlier: Decision | None, decision: Decision) -> Decision:
