@@ -178,7 +178,7 @@ def test_every_module_opens_with_its_story(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ["controller", "git", "inpart", "observing", "passes", "placement", "scheduler", "source", "workloads"],
+    ["controller", "git", "grouping", "inpart", "observing", "passes", "placement", "scheduler", "source", "workloads"],
 )
 def test_a_large_package_opens_with_a_map_of_its_modules(package: str) -> None:
     folder = PACKAGE / package

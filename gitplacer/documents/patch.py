@@ -1,7 +1,7 @@
 """
 Edits as values: what RFC 6902 says an edit makes of a document, nothing being changed in place.
 
-This is the law that `edit.splice` is held to.
+This is the law that `splicing.splice` is held to.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the square of its length. So edits that are apart from each other are written in
 whose places do not lie in one another, where the document has them, and those that add keys of their own to one mapping, which stand there one
 behind the other. Edits that build on others, such as the second label of a pod that had none, come in the next round.
 
-What `one_by_one` makes of the same edits is the law, refusals and their words too. So whatever is not as plain as values that are set and keys that are
+What `_one_by_one` makes of the same edits is the law, refusals and their words too. So whatever is not as plain as values that are set and keys that are
 added is left to it, and so is all that a text of several edits does not prove.
 """
 

@@ -1,5 +1,5 @@
 """
-The groups of the workload objects, in the order that the story of `gitplacer.grouping` tells.
+The groups of the workload objects, in the order that `gitplacer.grouping.grouping` tells.
 """
 
 from __future__ import annotations
