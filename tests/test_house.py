@@ -178,7 +178,22 @@ def test_every_module_opens_with_its_story(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ["controller", "git", "grouping", "inpart", "observing", "passes", "placement", "scheduler", "source", "workloads"],
+    [
+        "capacity",
+        "controller",
+        "explain",
+        "git",
+        "grouping",
+        "inpart",
+        "layout",
+        "model",
+        "observing",
+        "passes",
+        "placement",
+        "scheduler",
+        "source",
+        "workloads",
+    ],
 )
 def test_a_large_package_opens_with_a_map_of_its_modules(package: str) -> None:
     folder = PACKAGE / package

@@ -4,10 +4,16 @@ Decisions as words: the only place where reasons become sentences.
 Everything said here was counted elsewhere. A sentence is made from a decision's finding and from nothing that differs
 between two runs on the same inputs, so it can stand in a commit. What manifests contribute (taints, selectors, paths)
 is data to us: whoever prints it makes it `printable` first, as `sentence` does.
+
+`findings`: a reason as a clause. `decisions`: what happens to a group. `plan`: the plan as a whole. `view`: a plan with everything that is told about it.
+`governance`: which policy governs. `release`: what lets a held group go. `remedies`: what would place one that waits. `words`: amounts, times, places.
+Problems: `manyproblems`, and, as problems of the objects concerned, what `placement` has for a reviewer under the same names: `apart`, `parted`,
+`stranded`, `uncounted`.
 """
 
 from __future__ import annotations
 
+from gitplacer.explain.apart import called_from_afar
 from gitplacer.explain.decisions import (
     ALL_CANDIDATES,
     NEAREST_CANDIDATES,
@@ -24,13 +30,10 @@ from gitplacer.explain.decisions import (
     verdict_text,
     why,
 )
-from gitplacer.explain.farcalls import called_from_afar
 from gitplacer.explain.findings import ROOM, finding_text, tally_text
 from gitplacer.explain.governance import Governance, condition_text, governance, lost_text
 from gitplacer.explain.manyproblems import lines_of_problems, told
-from gitplacer.explain.neverrun import never_to_run, never_to_run_there, problems_of
-from gitplacer.explain.notlookedat import not_looked_at
-from gitplacer.explain.partedclaims import parted_claims
+from gitplacer.explain.parted import parted_claims
 from gitplacer.explain.plan import (
     changes_nothing,
     cluster_change,
@@ -44,6 +47,8 @@ from gitplacer.explain.plan import (
 )
 from gitplacer.explain.release import release_text
 from gitplacer.explain.remedies import amendment_text, found_how, nothing_found, remedy_line, way_text
+from gitplacer.explain.stranded import never_to_run, never_to_run_there, problems_of
+from gitplacer.explain.uncounted import not_looked_at
 from gitplacer.explain.view import NoSuchGroup, PlanView, refuse_unknown
 from gitplacer.explain.words import (
     LONGEST_SENTENCE,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from gitplacer import workloads
 from gitplacer.documents import Document, Path
-from gitplacer.explain.farcalls import called_from_afar
+from gitplacer.explain.apart import called_from_afar
 from gitplacer.explain.findings import limits_text, tally_text
-from gitplacer.explain.notlookedat import not_looked_at
-from gitplacer.explain.partedclaims import parted_claims
+from gitplacer.explain.parted import parted_claims
+from gitplacer.explain.uncounted import not_looked_at
 from gitplacer.explain.view import PlanView
 from gitplacer.explain.words import LONGEST_SENTENCE
 from gitplacer.model.decision import Decision, Finding
