@@ -225,8 +225,9 @@ def ask(
 
 class Undoubted:
     """
-    Consents to one pass of which nothing is doubted, but what somebody has named: `given_up` are commits, or how they begin, and
-    `at_a_time` tells that the time of the pass was given, so that no clock can be behind. Then `landed` remembers what was published.
+    What is asked before the push of one pass (`before_push`): it goes on if nothing is doubted but what somebody has named. `given_up` are
+    commits, or how they begin, and `at_a_time` tells that the time of the pass was given, so that no clock can be behind. Then `landed`
+    remembers what was published.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """
 Room for a group that finds none: others of lower priority leave, or what gets free is kept for it.
 
-Who leaves is `preemption`'s to say, and what it means that room is kept `reservations`'. Here is asked which clusters come into question for that, and who on
-them may be sent away; the answer is a claim, which stands in the group's record until the group is placed.
+`preemption` chooses which groups leave, and `reservations` keeps the room. Here is asked on which clusters that may be done, and which groups there may be sent
+away; the answer is a claim, which stands in the group's record until the group is placed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gitplacer.source.manifests import PLATFORM
 
 class Clearing:
     """
-    `claims` are those with which the round began. Nobody is sent away on whom was `decided` before in this round, nor who is on the way between
+    `claims` are those with which the round began. A group is not sent away if it was `decided` on before in this round, or is on its way between
     clusters (`moves`).
     """
 

@@ -1,7 +1,7 @@
 """
 What was changed on nodes of the fleet, in order: so that whoever counted them counts again only what has changed since.
 
-It has a bound. Who looks after so many changes that the first of them are forgotten counts everything again.
+It has a bound. Where so many changes were made since somebody last looked that the first of them are forgotten, everything is counted again.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ class LedgerCache:
 
     def forget_unused(self) -> None:
         """
-        Forget the clusters that nobody has asked for since this was called last, and the oldest ledgers. Who makes one pass after
-        another calls it between them.
+        Forget the clusters that nobody has asked for since this was called last, and the oldest ledgers. To be called between
+        one pass and the next.
         """
         if self._asked:
             kept = [name for name in self._open if name in self._asked]

@@ -102,7 +102,7 @@ class Nominations:
         )
 
     def of(self, decision: Decision, has_files: Collection[str]) -> Dispatched | None:
-        """Who starts a group after a decision, if not the clusters that have its files then."""
+        """Which manager and nominated clusters a group has after a decision; None for one that is not left to Kueue."""
         group = self._snapshot.groups.get(decision.group)
         recorded = self._recorded(decision.group)
         if decision.action is Action.HOLD and not decision.updated_in_place:

@@ -1,8 +1,8 @@
 """
-Who is on each cluster as far as a round has come, and what that leaves free.
+Which groups are on each cluster so far in a round, and what they leave free.
 
-The ledgers are opened only when somebody asks. Into each goes what the snapshot shows, then everybody who is placed there, then the
-room that is kept for those who wait.
+The ledgers are opened only when somebody asks. Into each goes what the snapshot shows, then every group that is placed there, then the
+room that is kept for groups that wait.
 """
 
 from __future__ import annotations

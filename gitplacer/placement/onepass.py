@@ -306,7 +306,7 @@ class Pass:
         self.recounted.append((group_id, name))
 
     def _recorded_roles(self) -> dict[tuple[str, str], ClusterRole]:
-        """Who spans clusters stays so until it is moved, whatever its policy says now."""
+        """By the records: a group that spans clusters goes on to until it is moved, whatever its policy says now."""
         return {
             (group_id, entry.name): entry.role
             for group_id, record in self.records.items()

@@ -1,4 +1,4 @@
-"""Who is on each cluster, as far as a round has come."""
+"""Which groups are on each cluster, so far in a round."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Room that is kept for groups which wait.
 There are two ways to it, and either claim stands in the group's record. A group of higher priority claims the room that
 others had to *leave* for it; that is as good as a placement to everybody else, from the pass that made it until the group is
 placed or can no longer use it. And an *aged* group claims room on the first cluster that would hold it once what is there by
-then and ends by itself has ended; that binds those whose turn is after it. Who comes later is not waited for, but has to
-find room beside it. So those waited for only become fewer, and when the last has ended the room is free.
+then and ends by itself has ended; that binds those whose turn is after it. A group that comes later is not waited for, but has to
+find room beside it. So the groups waited for only become fewer, and when the last has ended the room is free.
 
 Either way the room is found in the cluster as it will be, without those who leave or end; the others may take what is free
 both now and then. So only the room in question is kept, and whatever else is free stays in use. A displaced group that
@@ -42,7 +42,7 @@ Take = Callable[[Ledger, str, str], Packing | None]
 
 
 class Reservations:
-    """Who has room kept on which cluster, as far as a round has come."""
+    """For which groups room is kept, and on which cluster, so far in a round."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """
 Why a group stays on a cluster that it should leave: its policy, its history, a freeze, or a guard.
 
-Each is a finding whose subject is the reason to leave, so that both are told. Who is sent away by somebody has consent already; what was
-lost is left at once; and what must not run twice stays, whoever says otherwise, for as long as it may have started.
+Each is a finding whose subject is the reason to leave, so that both are told. A group that somebody sends away has consent already; a cluster that
+was lost is left at once; and what must not run twice stays, whoever says otherwise, for as long as it may have started.
 """
 
 from __future__ import annotations

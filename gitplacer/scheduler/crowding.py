@@ -245,7 +245,7 @@ class Crowd:
     def certain(self, classes: Indexes, counts: Ints, needed: Mask | None = None, clash: Mask | None = None) -> Mask:
         """
         For each of some classes, of which so many pods come, whether each of them is sure to find a node. `clash[k, j]`: a pod of class
-        j keeps all of k off its node (host ports). Who only asks whether all of some classes are sure says which are `needed`: others may then
+        j keeps all of k off its node (host ports). Where it only matters whether all of some classes are sure, these are `needed`: others may then
         be called unsure, and all that follow the first of them that is.
         """
         pairs = classes[:, None], classes

@@ -1,5 +1,5 @@
 """
-Who plays runs of the scheduler: the plain simulation, or machine code that says the same, once much is played.
+By which code runs of the scheduler are played: the plain simulation, or machine code that says the same, once much is played.
 
 To load what is compiled takes as long as some twenty thousand pods bound the plain way, and the first time on a machine, when it has
 to be compiled, as long as some hundred thousand. Few passes play so much.
@@ -38,7 +38,7 @@ class Players:
         self._patience.expect(pods)
 
     def on(self, board: Board) -> Play:
-        """Who plays on a board."""
+        """The code that plays on a board."""
         compiled = self._patience.compiled
         if compiled is not None and compiled.Machine.made_for(board):
             play: Play = compiled.Machine(board).run
