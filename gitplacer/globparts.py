@@ -49,7 +49,7 @@ def _parts(pattern: str, wildcards: re.Pattern[str]) -> list[Part]:
     return sorted((part for part in found if part.letters), key=lambda part: -len(part.letters))
 
 
-class Known:
+class KnownParts:
     """Some parts, to find those that a text has."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
@@ -93,7 +93,7 @@ class Likely(Generic[_Value]):
         for parts, value in all_of_them:
             part = min(parts, key=shared.__getitem__, default=None)
             (self._always if part is None else self._by_part[part]).append(value)
-        self._known = Known(self._by_part)
+        self._known = KnownParts(self._by_part)
 
     def of(self, text: str) -> Iterator[_Value]:
         """The values of patterns that may match a text; others do not."""

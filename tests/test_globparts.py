@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitplacer import pathglob
-from gitplacer.globparts import Known, Likely, Part, of_name, of_path
+from gitplacer.globparts import KnownParts, Likely, Part, of_name, of_path
 
 _TOKENS = ("a", "b", "ab", "/", "*", "?", "**", "**/", "[ab]", "[!a]", "[]a]", "[", "]", "{n}", "{", "}", "!", "-")
 PATTERNS = st.lists(st.sampled_from(_TOKENS), min_size=1, max_size=6).map("".join)
@@ -59,7 +59,7 @@ def test_folders_may_be_crossed_between_parts(pattern: str, found: list[str]) ->
 def test_whatever_a_pattern_matches_has_its_parts(
     parts: Callable[[str], list[Part]], match: Callable[[str, str], bool], pattern: str, text: str
 ) -> None:
-    known = set(Known(parts(pattern)).of(text))
+    known = set(KnownParts(parts(pattern)).of(text))
     assert not match(pattern, text) or known == set(parts(pattern))
     for where, letters in parts(pattern):
         has = {

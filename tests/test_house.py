@@ -202,6 +202,15 @@ def test_a_large_package_opens_with_a_map_of_its_modules(package: str) -> None:
     assert inside - {"__init__"} - named == set()
 
 
+def test_no_two_classes_of_a_package_have_one_name() -> None:
+    places: dict[tuple[Path, str], list[str]] = {}
+    for path in MODULES:
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault((path.parent, node.name), []).append(f"{shown(path)}: {node.name}")
+    assert [found for found in places.values() if len(found) > 1] == []
+
+
 def test_no_name_says_nothing() -> None:
     empty = re.compile(
         r"(?:^|_)(?:helpers?|utils?|manager|handler|misc|common)(?:_|$)|(?:Helper|Util|Manager|Handler)$"

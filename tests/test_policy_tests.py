@@ -15,7 +15,7 @@ from junitparser import JUnitXml
 from gitplacer.formats import TEST_FORMATS
 from gitplacer.formats.options import Options
 from gitplacer.hydrate import hydrate
-from gitplacer.model.trial import Failure, Report, Trial, TriedStep, Verdict
+from gitplacer.model.trial import Failure, Report, Trial, TrialResult, TriedStep
 from gitplacer.problems import Location, Problem, Severity
 from gitplacer.scenarios import scripts_in
 from gitplacer.scenarios.trials import mistaken, tried
@@ -74,7 +74,7 @@ def claim(text: str) -> str:
 
 
 def test_production_never_shares_a_region_with_development() -> None:
-    assert trials(claim(APART)).verdict is Verdict.PASSED
+    assert trials(claim(APART)).verdict is TrialResult.PASSED
     moved = SOURCE["policies/production.yaml"].replace("[b]", "[a]")
     (failure,) = told(trials(claim(APART), more={"policies/production.yaml": moved}))
     assert failure == f"step 1: it is not true that {APART} | false for 1 of 2 in groups: prod/shop"
@@ -88,7 +88,7 @@ def test_losing_any_one_cluster_strands_no_serving_group() -> None:
           expect: {{that: [{{cel: {json.dumps(SERVED)}}}]}}
         """
     passed = trials(steps)
-    assert (told(passed), passed.verdict, [step.passes for step in passed.steps]) == ([], Verdict.PASSED, [1, 3])
+    assert (told(passed), passed.verdict, [step.passes for step in passed.steps]) == ([], TrialResult.PASSED, [1, 3])
     full = snapshot("a", "n1 1 1Gi 0")["a.yaml"]
     failed = trials(steps, more={"capacity/a.yaml": full})
     filtered = SERVED.partition(".all")[0]
@@ -212,7 +212,7 @@ def test_a_supposition_is_planned_beside_the_story(suppose: str, passes: int, sa
 )
 def test_to_suppose_something_of_no_cluster_is_an_error(suppose: str, said: str) -> None:
     trial = trials(f"- title: What if\n  suppose: {suppose}\n")
-    assert (trial.verdict, told(trial)) == (Verdict.ERROR, [said])
+    assert (trial.verdict, told(trial)) == (TrialResult.ERROR, [said])
     assert trial.broken[0].location.line == 8
 
 

@@ -90,7 +90,7 @@ class Otherwise(Struct, frozen=True):
     now: Fate | None
 
 
-class Moved(Struct, frozen=True):
+class MovedInput(Struct, frozen=True):
     """An input that is not what it was, None where there was or is none."""
 
     name: str
@@ -240,10 +240,10 @@ def _is_carried_out(planned: Fate | None, now: Fate | None) -> bool:
     return now.action == "Keep" and planned.after == now.before and planned.copies == now.copies
 
 
-def moved(planned: SavedPlan, now: SavedPlan) -> tuple[Moved, ...]:
+def moved(planned: SavedPlan, now: SavedPlan) -> tuple[MovedInput, ...]:
     """The inputs that are not what they were, in the order of `INPUTS`."""
     return tuple(
-        Moved(name, planned.inputs[name], now.inputs[name])
+        MovedInput(name, planned.inputs[name], now.inputs[name])
         for name in INPUTS
         if planned.inputs[name] != now.inputs[name]
     )
@@ -252,7 +252,7 @@ def moved(planned: SavedPlan, now: SavedPlan) -> tuple[Moved, ...]:
 # as words
 
 
-def refusal(found: Sequence[Otherwise], causes: Mapping[str, Sequence[str]], inputs: Sequence[Moved]) -> str:
+def refusal(found: Sequence[Otherwise], causes: Mapping[str, Sequence[str]], inputs: Sequence[MovedInput]) -> str:
     """Both plans side by side: each difference with the inputs that make it, and then what moved of the inputs."""
     rows = [("", "PLANNED", "NOW", "BECAUSE OF")]
     rows += [

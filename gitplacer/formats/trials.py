@@ -14,14 +14,18 @@ from gitplacer.explain import LONGEST_SENTENCE, problem_lines
 from gitplacer.formats.options import Options, Style
 from gitplacer.formats.planjson import problem_value, to_json
 from gitplacer.kinds.fields import API_VERSION
-from gitplacer.model.trial import Failure, Report, Trial, Verdict
+from gitplacer.model.trial import Failure, Report, Trial, TrialResult
 from gitplacer.plaintext import LONGEST_PATH, printable
 from gitplacer.problems import Problem
 
 FORMAT_VERSION = "1.0"
 _ALIKE = 3
 """How many failures of one expectation are shown whole: without each of fifty clusters it may fail alike."""
-_WORDS = {Verdict.PASSED: ("passed", "green"), Verdict.FAILED: ("FAILED", "red"), Verdict.ERROR: ("ERROR", "red")}
+_WORDS = {
+    TrialResult.PASSED: ("passed", "green"),
+    TrialResult.FAILED: ("FAILED", "red"),
+    TrialResult.ERROR: ("ERROR", "red"),
+}
 
 
 def as_text(report: Report, options: Options) -> str:
@@ -39,7 +43,7 @@ def trial_line(trial: Trial, options: Options) -> str:
 
 def conclusion(report: Report, options: Options) -> str:
     """All after the lines of the scenarios."""
-    blocks = [list(_failed(trial, options.style)) for trial in report.trials if trial.verdict is not Verdict.PASSED]
+    blocks = [list(_failed(trial, options.style)) for trial in report.trials if trial.verdict is not TrialResult.PASSED]
     if report.unreadable:
         blocks.append([line for problem in report.unreadable for line in problem_lines(problem)])
     if report.idle:
@@ -51,7 +55,7 @@ def conclusion(report: Report, options: Options) -> str:
 
 def summary(report: Report) -> str:
     """`1 failed, 1 error, 2 passed, 1 warning`; what there is none of is left out."""
-    failed, errors, passed = (report.count(v) for v in (Verdict.FAILED, Verdict.ERROR, Verdict.PASSED))
+    failed, errors, passed = (report.count(v) for v in (TrialResult.FAILED, TrialResult.ERROR, TrialResult.PASSED))
     warnings = len(report.idle)
     parts = [
         f"{failed} failed" if failed else "",
@@ -95,9 +99,9 @@ def as_json(report: Report, options: Options) -> str:
         "kind": "TestReport",
         "formatVersion": FORMAT_VERSION,
         "summary": {
-            "passed": report.count(Verdict.PASSED),
-            "failed": report.count(Verdict.FAILED),
-            "errors": report.count(Verdict.ERROR),
+            "passed": report.count(TrialResult.PASSED),
+            "failed": report.count(TrialResult.FAILED),
+            "errors": report.count(TrialResult.ERROR),
             "warnings": len(report.idle),
         },
         "scenarios": [

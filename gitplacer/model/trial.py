@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gitplacer.problems import Location, Problem
 
 
-class Verdict(enum.StrEnum):
+class TrialResult(enum.StrEnum):
     """What came of a scenario. ERROR: it could not be read, or not carried out to its end."""
 
     PASSED = "passed"
@@ -46,10 +46,10 @@ class Trial(Struct, frozen=True):
     broken: tuple[Problem, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TrialResult:
         if self.broken:
-            return Verdict.ERROR
-        return Verdict.FAILED if any(step.failures for step in self.steps) else Verdict.PASSED
+            return TrialResult.ERROR
+        return TrialResult.FAILED if any(step.failures for step in self.steps) else TrialResult.PASSED
 
     @property
     def passes(self) -> int:
@@ -68,8 +68,8 @@ class Report(Struct, frozen=True):
     unreadable: tuple[Problem, ...] = ()
     idle: tuple[Problem, ...] = ()
 
-    def count(self, verdict: Verdict) -> int:
-        more = len(self.unreadable) if verdict is Verdict.ERROR else 0
+    def count(self, verdict: TrialResult) -> int:
+        more = len(self.unreadable) if verdict is TrialResult.ERROR else 0
         return more + sum(trial.verdict is verdict for trial in self.trials)
 
     def below(self, folder: str) -> Report:
@@ -82,4 +82,4 @@ class Report(Struct, frozen=True):
 
     @property
     def is_good(self) -> bool:
-        return not self.count(Verdict.FAILED) and not self.count(Verdict.ERROR)
+        return not self.count(TrialResult.FAILED) and not self.count(TrialResult.ERROR)

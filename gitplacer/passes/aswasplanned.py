@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gitplacer.branch.byhand import by_hand
-from gitplacer.formats.savedplan import Moved, Otherwise, SavedPlan, differences, moved, plan_of
+from gitplacer.formats.savedplan import MovedInput, Otherwise, SavedPlan, differences, moved, plan_of
 from gitplacer.git.program import GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.hydrate import Hydration, Inputs, hydrate
@@ -36,7 +36,7 @@ class PlanDiffers(Exception):
     """
 
     def __init__(
-        self, found: tuple[Otherwise, ...], causes: Mapping[str, tuple[str, ...]], inputs: tuple[Moved, ...]
+        self, found: tuple[Otherwise, ...], causes: Mapping[str, tuple[str, ...]], inputs: tuple[MovedInput, ...]
     ) -> None:
         super().__init__("the plan would come out otherwise now")
         self.found, self.causes, self.inputs = found, causes, inputs
@@ -59,7 +59,7 @@ class AsWasPlanned(Struct, frozen=True):
             raise PlanDiffers(found, self._causes(found, changed, work.inputs, work.deployment), changed)
 
     def _causes(
-        self, found: tuple[Otherwise, ...], changed: tuple[Moved, ...], inputs: Inputs, deployment: Deployment
+        self, found: tuple[Otherwise, ...], changed: tuple[MovedInput, ...], inputs: Inputs, deployment: Deployment
     ) -> dict[str, tuple[str, ...]]:
         memo = ParseCache(self.settings.cache_dir)
         left: dict[str, set[str]] = {}
@@ -75,18 +75,18 @@ class AsWasPlanned(Struct, frozen=True):
 
     @contextlib.contextmanager
     def _put_back(
-        self, change: Moved, inputs: Inputs, deployment: Deployment, memo: ParseCache
+        self, change: MovedInput, inputs: Inputs, deployment: Deployment, memo: ParseCache
     ) -> Iterator[Inputs | None]:
         """The inputs with one of them as it was; None where that cannot be."""
         match change:
-            case Moved("now", str(was)):
+            case MovedInput("now", str(was)):
                 yield replace(inputs, now=datetime.fromisoformat(was))
-            case Moved("source", str(was)):
+            case MovedInput("source", str(was)):
                 with opened_source(replace(self.settings, rev=was), memo, work_tree=False) as source:
                     yield replace(inputs, source=source.tree, commit=source.commit)
-            case Moved("deployment", None):
+            case MovedInput("deployment", None):
                 yield replace(inputs, deployment=Tree(), deployment_commit=None, foreign={}, reverted={}, merged={})
-            case Moved("deployment", str(was)):
+            case MovedInput("deployment", str(was)):
                 before = Deployment(deployment.repository, deployment.branch, was, None)
                 others = by_hand(before, _root(inputs, memo))
                 yield replace(

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from gitplacer.globparts import Known, Part, of_name, of_path
+from gitplacer.globparts import KnownParts, Part, of_name, of_path
 from gitplacer.kinds.selectors import ObjectSelector
 from gitplacer.model.labels import Labels
 from gitplacer.policies.selection import NamespaceLabels
@@ -38,7 +38,7 @@ class Shortlist(Generic[Thing]):
         self._namespace_labels = namespace_labels
         self._anywhere: list[int] = []
         self._by_key: dict[_Key, list[int]] = defaultdict(list)
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownParts] = {}
         if len(self._things) > _FEW:
             self._write_down(selections)
 
@@ -62,7 +62,7 @@ class Shortlist(Generic[Thing]):
                 field, wanted = key
                 if isinstance(wanted, Part):
                     parts[field].add(wanted)
-        self._known = {field: Known(some) for field, some in parts.items() if some}
+        self._known = {field: KnownParts(some) for field, some in parts.items() if some}
 
     def _keys(self, item: SourceObject) -> Iterator[_Key]:
         identity = item.identity

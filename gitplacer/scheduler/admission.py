@@ -44,7 +44,7 @@ _Item = TypeVar("_Item")
 KINDS = ("LimitRange", "RuntimeClass", "PriorityClass", "ResourceQuota")
 
 
-class Rules(Struct, frozen=True):
+class AdmissionRules(Struct, frozen=True):
     """
     What pods meet at the door. `limits` are by namespace items of LimitRanges, each with the name of its own; `runtime_classes` and
     `priorities` are None where none is known.
@@ -57,7 +57,7 @@ class Rules(Struct, frozen=True):
     quotas: Mapping[str, tuple[Quota, ...]]
     tolerates_extended: bool = False
 
-    def beside(self, given: Rules) -> Rules:
+    def beside(self, given: AdmissionRules) -> AdmissionRules:
         """
         These with those of objects that come beside the pods. Of one that is there already what comes counts; of a kind of which
         nobody asked what is there nothing is known still.
@@ -183,7 +183,7 @@ def tolerates_extended(nodes: Iterable[Mapping[str, Any]]) -> bool:
     return False
 
 
-def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
+def read_rules(objects: Iterable[Mapping[str, Any]]) -> AdmissionRules:
     """
     What a cluster's LimitRanges, RuntimeClasses, PriorityClasses and ResourceQuotas say, and its nodes of the plug-ins of its API server.
     """
@@ -202,7 +202,7 @@ def read_rules(objects: Iterable[Mapping[str, Any]]) -> Rules:
     for root in by_kind["ResourceQuota"]:
         quotas[_namespace(root)].append(read_quota(root))
     priorities = {_named(root): priorityclasses.read(root) for root in by_kind["PriorityClass"]}
-    return Rules(
+    return AdmissionRules(
         limits={namespace: tuple(found) for namespace, found in limits.items()},
         runtime_classes=tuple(map(_runtime_class, by_kind["RuntimeClass"])) or None,
         priorities=priorities or None,

@@ -21,7 +21,7 @@ from gitplacer.model.podrules import Selector
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import ClaimSpec, Identity, PodSet, PodShape
 from gitplacer.plaintext import few
-from gitplacer.scheduler.admission import Rules, read_rules
+from gitplacer.scheduler.admission import AdmissionRules, read_rules
 from gitplacer.scheduler.answer import Answer, Fit, Why, judge
 from gitplacer.scheduler.arriving import with_arriving
 from gitplacer.scheduler.defaultspread import Services, spread_by_default
@@ -48,7 +48,7 @@ class Dump(Struct, frozen=True):
 
     cluster: ClusterObjects
     storage: Storage
-    rules: Rules
+    rules: AdmissionRules
     services: Services
     present: frozenset[Identity] = frozenset()
     claiming: int = 0
@@ -119,7 +119,7 @@ def _services(items: Sequence[Mapping[str, Any]]) -> Services:
     return {namespace: tuple(selectors) for namespace, selectors in found.items()}
 
 
-def gang_of(rules: Rules, sized: Sequence[Manifest], slice_topology: str = "") -> Members:
+def gang_of(rules: AdmissionRules, sized: Sequence[Manifest], slice_topology: str = "") -> Members:
     """The pods of some manifests, with the priority that they get there."""
 
     def priority(role: Role) -> int:
@@ -195,7 +195,7 @@ def _unseen(dump: Dump, gang: Sequence[Pod]) -> Iterator[str]:
 
 
 def _not_let_in(
-    rules: Rules, sized: Sequence[Manifest], new: Sequence[Manifest], usual_class: str | None
+    rules: AdmissionRules, sized: Sequence[Manifest], new: Sequence[Manifest], usual_class: str | None
 ) -> Objection | None:
     """The first reason why the API server refuses a pod, or an object. Quotas come last: they are of all there is of a namespace. `new` are the objects that are not there yet."""
     roles: dict[str, list[Role]] = defaultdict(list)
@@ -214,7 +214,7 @@ def _not_let_in(
 
 
 def _claim_not_let_in(
-    rules: Rules, gang: Sequence[Pod], storage: Storage, given: Mapping[ClaimKey, ClaimSpec]
+    rules: AdmissionRules, gang: Sequence[Pod], storage: Storage, given: Mapping[ClaimKey, ClaimSpec]
 ) -> Objection | None:
     """The first reason why the API server refuses a claim that pods of a gang have: one that is given, or made for them."""
     new: dict[str, dict[str, ClaimSpec]] = defaultdict(dict)
@@ -227,7 +227,7 @@ def _claim_not_let_in(
     return next(refused, None)
 
 
-def _not_counted(rules: Rules, some: Sequence[Manifest], usual_class: str | None) -> Iterator[str]:
+def _not_counted(rules: AdmissionRules, some: Sequence[Manifest], usual_class: str | None) -> Iterator[str]:
     """What quotas bound of which nobody knows how much objects bring."""
     for each in some:
         unsure = brought.unsure_in(each.facts, usual_class)
