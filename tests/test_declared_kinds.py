@@ -364,6 +364,50 @@ def test_pods_that_others_decide_on_are_refused(value: Any) -> None:
     assert [e.partition(":")[0] for e in errors(value)] == ["CannotBeSized"]
 
 
+@pytest.mark.parametrize(
+    ("uri", "claim"),
+    [
+        ("pvc://models/llama/8b", "models"),
+        ("pvc://models", "models"),
+        ("pvc://", ""),
+        ("s3://models/llama", ""),
+        ("hf://pvc://models", ""),
+    ],
+)
+@pytest.mark.parametrize("framework", ["model", "sklearn"])
+def test_a_model_on_a_claim_is_mounted_by_the_predictor(framework: str, uri: str, claim: str) -> None:
+    found = facts(isvc(predictor={framework: {**MODEL, "storageUri": uri}}, transformer={"containers": [SERVER]}))
+    needs = [("PersistentVolumeClaim", claim, False)] if claim else []
+    assert [(each.kind, each.name, each.optional) for each in found.needs] == needs
+    assert {each.path for each in found.needs} <= {("spec", "predictor", framework, "storageUri")}
+    predictor, transformer = found.roles
+    assert [each.name for each in predictor.named.claims] == [claim] * bool(claim)
+    assert not transformer.named.claims
+
+
+def test_a_claim_that_is_mounted_twice_is_one() -> None:
+    volumes = [{"name": "m", "persistentVolumeClaim": {"claimName": "models"}}]
+    value = isvc(predictor={"model": {**MODEL, "storageUri": "pvc://models/a"}, "volumes": volumes})
+    assert [[each.name for each in role.named.claims] for role in facts(value).roles] == [["models"]]
+
+
+@pytest.mark.parametrize(
+    ("storage", "annotations", "secrets"),
+    [
+        (None, {}, []),
+        ({"key": "minio", "path": "a"}, {}, ["storage-config"]),
+        ({}, {"serving.kserve.io/storageSecretName": "mine"}, ["mine", "storage-config"]),
+    ],
+)
+def test_the_keys_of_buckets_go_along_with_who_fetches_a_model(
+    storage: Any, annotations: dict[str, str], secrets: list[str]
+) -> None:
+    value = isvc(predictor={"model": MODEL | ({} if storage is None else {"storage": storage})})
+    value["metadata"]["annotations"] |= annotations
+    found = sorted((each.kind, each.name, each.optional) for each in facts(value).needs)
+    assert found == [("Secret", name, True) for name in secrets]
+
+
 def test_what_the_mode_and_the_runtime_add_is_said_not_to_be_counted() -> None:
     def warned(value: Any) -> list[str]:
         return [p.message.partition(";")[0] for p in read(value)[1] if p.code == "NotCounted"]

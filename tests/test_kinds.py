@@ -345,7 +345,7 @@ spec:
   notSized: [{when: [{paths: [/metadata/annotations/example.com~1mode], operator: Exists, values: []}], because: of it}]
   notCounted: [{when: [{paths: [/spec/image], operator: Matches, values: ["*:v1.*"]}], because: its database}]
   singleton: [{when: [{paths: [/spec/data], operator: DoesNotExist}], because: data of its own}]
-  needs: [{apiGroup: example.com, kind: Hostfile, path: /spec/hosts/*/name, optional: true}]
+  needs: [{apiGroup: example.com, kind: Hostfile, path: /spec/hosts/*/name, name: hosts, optional: true}]
   volumeClaims: [/spec/volumeClaimTemplates]
   pods:
   - template: [/spec/roles/*/template, /spec/template]
@@ -353,6 +353,7 @@ spec:
     when: [{paths: [/spec/roles/*/enabled], operator: NotIn, values: [false]}]
     adds:
     - {name: wait, role: Init, requests: {cpu: 50m}, when: [{paths: [/spec/wait], operator: Exists}]}
+    mounts: [{path: /spec/roles/*/data, after: "pvc://"}]
     mustRequest: [cpu, nvidia.com/gpu]
     count:
     - {paths: [/spec/roles/*/ranks, /spec/ranks], default: 1, ignore: [-1], plus: -1, atLeast: 1, atMost: [/spec/most]}

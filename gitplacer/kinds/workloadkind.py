@@ -193,6 +193,15 @@ class AddedContainer(Model):
     """It is added if all of these hold."""
 
 
+class MountedClaim(Model):
+    """A PersistentVolumeClaim of its namespace that the kind's controller mounts into the pods. The object does not run without it."""
+
+    path: ItemPointer
+    """Where its name is."""
+    after: Annotated[str, Field(max_length=100)] = ""
+    """Where the name is a part of a longer text: what this begins with, such as `pvc://`. The name ends before the next `/`; a text that begins otherwise names no claim."""
+
+
 _PARTS = ("podSpec", "container", "containers", "resources")
 _NOT_FOR_TEMPLATES = ("podFields", "fieldsAt", "orEmpty")
 
@@ -233,6 +242,8 @@ class Pods(Model):
     """Whether there are such pods, with a container that asks for nothing, where none of these places is there."""
     adds: tuple[AddedContainer, ...] = ()
     """Containers that the kind's controller adds."""
+    mounts: tuple[MountedClaim, ...] = ()
+    """Claims that the kind's controller mounts into them."""
     must_request: tuple[Annotated[str, Field(min_length=1, max_length=317)], ...] = ()
     """Resources that the controller fills in by itself where the first container does not request them; such an object cannot be sized."""
     names: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
@@ -279,7 +290,11 @@ def _before_star(path: str) -> str | None:
 def _paths(value: object) -> list[str]:
     """Every place that is said in an entry of `pods`."""
     if isinstance(value, Model):
-        value = [getattr(value, name) for name in type(value).model_fields if name not in ("names", "values", "name")]
+        value = [
+            getattr(value, name)
+            for name in type(value).model_fields
+            if name not in ("names", "values", "name", "after")
+        ]
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -298,6 +313,8 @@ class Need(Model):
     """Its kind."""
     path: ItemPointer
     """Where its name is, or a list of names."""
+    name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    """Its name, if the controller knows it and it is not written: then the object is needed where there is anything at `path`."""
     optional: Boolean = False
     """Whether it need not be there."""
 

@@ -74,6 +74,13 @@ class Added(Struct, frozen=True):
     part: Part
 
 
+class Mounted(Struct, frozen=True):
+    """A claim whose name is at a place, perhaps in a text that begins with `after`."""
+
+    place: Place
+    after: str
+
+
 class Pods(Struct, frozen=True):
     """One entry of `pods`. `each` is the place of the list or mapping whose items `EACH` stands for."""
 
@@ -87,6 +94,7 @@ class Pods(Struct, frozen=True):
     resources: tuple[Place, ...]
     or_empty: bool
     adds: tuple[Added, ...]
+    mounts: tuple[Mounted, ...]
     must_request: tuple[str, ...]
     names: tuple[str, ...]
     when: Conditions
@@ -99,11 +107,12 @@ class Pods(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """Objects whose names are at a place."""
+    """Objects whose names are at a place, or the one of a `name` where there is anything at the place."""
 
     api_group: str
     kind: str
     place: Place
+    name: str
     optional: bool
 
 
@@ -141,7 +150,13 @@ def declaration(spec: _Spec) -> Declaration:
         releases_when=_conditions(spec, "releasesWhen"),
         singleton=_rules(spec, "singleton"),
         needs=tuple(
-            Need(item.get("apiGroup", ""), item["kind"], place(item["path"]), item.get("optional", False))
+            Need(
+                item.get("apiGroup", ""),
+                item["kind"],
+                place(item["path"]),
+                item.get("name", ""),
+                item.get("optional", False),
+            )
             for item in spec.get("needs", ())
         ),
         volume_claims=_places(spec, "volumeClaims"),
@@ -203,6 +218,7 @@ def _pods(item: _Spec, kind: str) -> Pods:
         resources=_places(item, "resources"),
         or_empty=item.get("orEmpty", False),
         adds=tuple(_added(added, kind) for added in item.get("adds", ())),
+        mounts=tuple(Mounted(place(each["path"]), each.get("after", "")) for each in item.get("mounts", ())),
         must_request=tuple(item.get("mustRequest", ())),
         names=tuple(item.get("names", ())),
         when=_conditions(item),
@@ -222,13 +238,16 @@ def _each(places: Iterable[Place]) -> Place | None:
     return next((found[: found.index(EACH)] for found in places if EACH in found), None)
 
 
+_NO_PLACES = ("name", "role", "operator", "values", "default", "requests", "mustRequest", "names", "after")
+
+
 def _every_place(item: Any) -> Iterable[Place]:
     """Every place in an entry: its pointers, however deep, in the fields that hold some."""
     if isinstance(item, str):
         yield place(item)
     elif isinstance(item, Mapping):
         for key, value in item.items():
-            if key not in ("name", "role", "operator", "values", "default", "requests", "mustRequest", "names"):
+            if key not in _NO_PLACES:
                 yield from _every_place(value)
     elif isinstance(item, list | tuple):
         for value in item:

@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import structs
 
 from gitplacer.documents import Cursor, Path, dotted
+from gitplacer.model.workload import Claim
 from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.claims import single_node_claim, storage_class
@@ -26,6 +27,7 @@ from gitplacer.workloads.declaration import (
     Condition,
     Conditions,
     Declaration,
+    Mounted,
     Need,
     Number,
     Place,
@@ -102,7 +104,10 @@ def _read(declaration: Declaration, root: Cursor, around: Surroundings) -> Objec
     view = _View(root)
     if (refused := next(_applying(view, declaration.not_sized), None)) is not None:
         place, said = refused.when[0].places[0], f"this {declaration.kind} cannot be sized: {refused.because}"
-        view.report(place, "CannotBeSized", said)
+        hint = (
+            "write it in another way, or declare the kind in a WorkloadKind of your own that says how many pods it has"
+        )
+        view.report(place, "CannotBeSized", said, hint)
         return ObjectFacts(sized=True)
     for rule in _applying(view, declaration.not_counted):
         root.report(
@@ -355,6 +360,33 @@ def _items(view: _View, pods: Pods) -> list[_Step]:
 
 
 def _template(view: _View, pods: Pods, around: Surroundings) -> PodTemplate | None:
+    template = _as_written(view, pods, around)
+    if template is None or not (mounted := [found for each in pods.mounts for found in _mounted(view, each)]):
+        return template
+    claims = dict.fromkeys((*template.named.claims, *(Claim(reference.name) for reference in mounted)))
+    return structs.replace(
+        template,
+        needs=(*template.needs, *mounted),
+        named=structs.replace(template.named, claims=tuple(claims)),
+    )
+
+
+def _mounted(view: _View, mounted: Mounted) -> Iterator[Reference]:
+    """The claim that the controller mounts, if one is named: `pvc://claim/folder` after `pvc://` names `claim`."""
+    home = view.home([mounted.place])
+    if home is None:
+        return
+    owner, key = home
+    text = owner.text(key)
+    if text.startswith(mounted.after):
+        name = text.removeprefix(mounted.after)
+        if mounted.after:
+            name = name.partition("/")[0]
+        if name:
+            yield Reference("", "PersistentVolumeClaim", name, path=(*owner.path, key))
+
+
+def _as_written(view: _View, pods: Pods, around: Surroundings) -> PodTemplate | None:
     parts = [added.part for added in pods.adds if view.all_hold(added.when)]
     injected = Injected(
         containers=tuple(part for part in parts if part.role == "container"),
@@ -539,7 +571,9 @@ def _needed(view: _View, need: Need) -> Iterator[Reference]:
         if home is None:
             continue
         owner, key = home
-        names = owner.texts(key) if isinstance(owner.value[key], list) else (owner.text(key),)
+        names: Iterable[str] = (need.name,)
+        if not need.name:
+            names = owner.texts(key) if isinstance(owner.value[key], list) else (owner.text(key),)
         for name in filter(None, names):
             yield Reference(need.api_group, need.kind, name, need.optional, path=(*owner.path, key))
 
