@@ -183,6 +183,18 @@ class Snapshot:
         )
 
     @cached_property
+    def adrift(self) -> Mapping[Identity, str]:
+        """
+        The files of objects that are in no group and have something so wrong with them that this may be why: what cannot be read of a
+        Service, an Ingress or a monitor may be whom it is for.
+        """
+        faulty = {item.identity: item.path for item in self.source.objects if item.held}
+        for group in self.groups.values() if faulty else ():
+            for member in (*group.members, *group.shared):
+                faulty.pop(member.identity, None)
+        return faulty
+
+    @cached_property
     def spans(self) -> Spans:
         """What groups are that span clusters."""
         return Spans(self.source, self.variants, self.profiles)

@@ -423,6 +423,25 @@ def test_an_app_elsewhere_that_is_held_is_shown_with_where_it_stands() -> None:
     assert told(rest, SHOP, "image: ray", "image: ray:2")
 
 
+def test_an_app_that_is_held_for_what_no_longer_says_whom_it_is_for_stays_so_beside_an_edit() -> None:
+    service = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: front}\n"
+        "spec: {selector: {ray.io/node-type: head}, ports: [{port: 80}]}\n"
+    )
+    story = Story.of(
+        cluster("a"), ANYWHERE, rayservice("red", "well"), rayservice("blue", "shop"),
+        {"workloads/red/front.yaml": service}, capacity=snapshot("a", "n1 64 256Gi 8"),
+    )  # fmt: skip
+    story.run()
+    story.source["workloads/red/front.yaml"] = service.replace("node-type: head", "node-type: 1")
+    rest = settled(story)
+    assert rest is not None and rest.footing is not None
+    shop = "workloads/blue/shop.yaml"
+    part, whole = rest.edited({shop: story.source[shop].replace("image: ray", "image: ray:2")})
+    assert part is not None and holds(rest, part, whole)
+    assert decisions(whole)["red/well"].finding.code == "UnreadableSource"
+
+
 def test_with_an_app_elsewhere_of_which_a_copy_waits_the_whole_is_shown() -> None:
     twice = policy("both", "select: {namespaces: [both]}\nprecedence: 9\nplacement: {copies: 2}")
     story = fleet(twice, rayservice("both", "app", workers=5), nodes="n1 16 64Gi 8")

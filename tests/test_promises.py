@@ -88,6 +88,70 @@ def test_a_group_whose_folder_became_a_link_stays(monkeypatch: pytest.MonkeyPatc
     assert outcome(story.run()) == {"ns/svc": "Hold b UnreadableSource"}
 
 
+MONITOR = """\
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata: {name: heads}
+spec: {selector: {matchLabels: {ray.io/node-type: head}}, podMetricsEndpoints: [{port: metrics}]}
+"""
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: front}
+spec: {selector: {ray.io/node-type: head}, ports: [{port: 80}]}
+"""
+INGRESS = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: front}
+spec: {defaultBackend: {service: {name: svc-head-svc, port: {number: 80}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "spoilt"),
+    [
+        (MONITOR, "{matchLabels: {ray.io/node-type: head}}", "head"),
+        (MONITOR, "ray.io/node-type: head", "ray.io/node-type: true"),
+        (SERVICE, "{ray.io/node-type: head}", "head"),
+        (SERVICE, "node-type: head", "node-type: 1"),
+        (INGRESS, "svc-head-svc", "true"),
+        (INGRESS, "{service: {name: svc-head-svc, port: {number: 80}}}", "svc-head-svc"),
+    ],
+)
+@pytest.mark.parametrize("left", [True, False])
+def test_what_no_longer_says_whom_it_is_for_stays_where_it_is(text: str, whole: str, spoilt: str, left: bool) -> None:
+    """It cannot be read, which is no wish to take it away; also where the app was removed in the same commit."""
+    story = on_b()
+    story.source["workloads/ns/front.yaml"] = text
+    assert outcome(story.run()) == {"ns/svc": "Update b Updated"}
+    files = story.files()
+    assert "clusters/b/workloads/ns/svc/front.yaml" in files
+    story.source["workloads/ns/front.yaml"] = text.replace(whole, spoilt)
+    if not left:
+        app = story.source.pop("workloads/ns/svc.yaml")
+    done = story.run()
+    assert outcome(done) == {"ns/svc": "Hold b UnreadableSource"}
+    assert decisions(done)["ns/svc"].finding.subject == "workloads/ns/front.yaml"
+    assert story.files() == files
+    assert {problem.location.file for problem in done.problems if problem.severity == "error"} == {
+        "workloads/ns/front.yaml"
+    }
+    if not left:
+        story.source["workloads/ns/svc.yaml"] = app
+    story.source["workloads/ns/front.yaml"] = text.replace("metadata: {", "metadata: {labels: {a: b}, ")
+    assert outcome(story.run()) == {"ns/svc": "Update b Updated"}
+    del story.source["workloads/ns/front.yaml"]
+    story.run()
+    assert "clusters/b/workloads/ns/svc/front.yaml" not in story.files()
+
+
+def test_what_is_new_and_does_not_say_whom_it_is_for_holds_nobody() -> None:
+    story = on_b()
+    story.source["workloads/ns/front.yaml"] = SERVICE.replace("node-type: head", "node-type: 1")
+    assert outcome(story.run()) == {"ns/svc": "Keep b Kept"}
+
+
 RUNNING = "groups: [{name: ns/job, phase: Running}]\n"
 PENDING = "groups: [{name: ns/job, phase: Pending}]\n"
 SUBMITTED = "groups: [{name: ns/job, phase: Pending, pods: [{role: submitter, node: n1}]}]\n"

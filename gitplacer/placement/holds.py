@@ -119,13 +119,16 @@ def _is_there(snapshot: Snapshot, record: PlacementRecord) -> bool:
 def unreadable_sources(snapshot: Snapshot, record: PlacementRecord | None) -> list[str]:
     """
     Files that cannot be read now and that a recorded group came from, or that speak of a member which is nowhere
-    else: a file may have been renamed and broken in one commit. And one that may declare what a member is.
+    else: a file may have been renamed and broken in one commit. Those of members that are in no group any more and of which something cannot
+    be read, as whom they are for. And one that may declare what a member is.
     """
     source = snapshot.source
     if record is None:
         return []
     declarations = source.declarations
     unread = {declarations.unknown for m in record.members if declarations.may_be_about(m.identity[0], m.identity[1])}
+    if snapshot.adrift:
+        unread |= {snapshot.adrift[m.identity] for m in record.members if m.identity in snapshot.adrift}
     if source.broken_files:
         gone = [m.name for m in record.members if m.identity not in source.identities]
         unread |= {m.source for m in record.members if _is_unread(m.source, source.broken_files)}
