@@ -189,6 +189,34 @@ def test_what_was_seen_is_a_memory_that_may_be_damaged_or_lost(watched: Watched,
         assert memory.read() is None
 
 
+def test_two_processes_that_remember_the_same_at_once_each_write_a_file_of_their_own(
+    watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings(str(watched.fleet.source), deployment=watched.fleet.deployment)
+    assert chosen.deployment is not None
+    with Deployment.open(chosen.deployment, "main", chosen.cache_dir) as deployment:
+        one, other = Memory(tmp_path / "cache", deployment), Memory(tmp_path / "cache", deployment)
+    first, second = Seen("a" * 40, "2026-01-02T03:05:00Z"), Seen("b" * 40, "2026-01-02T03:06:00Z")
+    places: list[Path] = []
+    rename = Path.replace
+
+    def with_another_between(place: Path, target: Path) -> Path:
+        places.append(place)
+        if len(places) == 1:
+            other.write(second)
+            assert one.read() == second
+        return rename(place, target)
+
+    monkeypatch.setattr(Path, "replace", with_another_between)
+    one.write(first)
+    assert one.read() == first  # it was the last to be put in place, and nobody had touched it
+    assert len(set(places)) == 2
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    one.write(second)
+    assert one.read() == first
+    assert [path.suffix for path in (tmp_path / "cache" / "seen").iterdir()] == [".json"]
+
+
 def _source_back(watched: Watched) -> str:
     tip = git("rev-parse", "main", cwd=watched.fleet.source)
     git("reset", "-q", "--hard", "HEAD~1", cwd=watched.fleet.source)

@@ -19,7 +19,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -198,13 +200,18 @@ class Memory:
         return found if found is not None and _ID.fullmatch(found.tip) else None
 
     def write(self, seen: Seen) -> None:
-        """Keep it, whole or not at all."""
+        """Keep it, whole or not at all: a process beside this one may write the same at the same time, so each has a file of its own for it."""
         if self._path is None:
             return
         with contextlib.suppress(OSError):
-            beside = self._path.with_suffix(".new")
-            beside.write_text(json.dumps({"tip": seen.tip, "made": seen.made}), "utf-8")
-            beside.replace(self._path)
+            handle, beside = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    json.dump({"tip": seen.tip, "made": seen.made}, file)
+                Path(beside).replace(self._path)
+            except BaseException:
+                Path(beside).unlink(missing_ok=True)
+                raise
 
 
 def ask(
