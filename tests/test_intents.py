@@ -100,6 +100,31 @@ def test_an_approval_moves_once(fleet: Fleet, shell: Shell) -> None:
     assert "clusters/a/workloads/prod/api/api.yaml" in fleet.files()
 
 
+@pytest.mark.parametrize("more", [(), ("--diff",), ("--branch", "main")], ids=lambda more: " ".join(more) or "commit")
+def test_what_is_approved_already_is_not_approved_again(more: tuple[str, ...], fleet: Fleet, shell: Shell) -> None:
+    assert shell("move", "prod/api", "--to", "b").code == 0
+    before = head(fleet)
+    done = shell("move", "prod/api", "--to", "b", *more, now="2026-01-02T03:11:00Z")
+    assert (done.code, done.out, head(fleet)) == (0, "", before)
+    assert done.err.splitlines()[-2:] == [
+        "prod/api moves from a to b: Approval move-prod-api-to-b-20260102-031000 sends it; b: fits",
+        "It is approved already, until 2026-01-03T03:10:00Z: gitplacer reconcile carries it out once it is pushed; "
+        f"{APPROVAL} may get a later `expires`",
+    ]
+    assert shell("move", "prod/api", "--to", "b", now="2026-01-03T03:10:00Z").code == 0  # that one has ended
+    assert head(fleet, "HEAD~1") == before
+
+
+def test_a_return_that_is_approved_already_is_not_approved_again(fleet: Fleet, shell: Shell) -> None:
+    assert shell("move", "prod/api", "--to", "b").code == 0
+    fleet.reconcile(11)
+    assert shell("return", "prod/api", now="2026-01-02T04:00:00Z").code == 0
+    before = head(fleet)
+    done = shell("return", "prod/api", now="2026-01-02T04:01:00Z")
+    assert (done.code, done.out, head(fleet)) == (0, "", before)
+    assert "It is approved already, until 2026-01-03T04:00:00Z: " in done.err
+
+
 def test_return_goes_back_to_where_the_record_says_it_came_from(fleet: Fleet, shell: Shell) -> None:
     shell("move", "prod/api", "--to", "b")
     fleet.reconcile(11)
@@ -212,7 +237,7 @@ def test_another_branch_is_written_and_the_work_tree_is_not(fleet: Fleet, shell:
     assert "Next: git push origin drill" in done.err
     assert (head(fleet), head(fleet, "drill~1")) == (before, before)
     assert status(fleet) == " M fleet.yaml"
-    again = shell("move", "prod/api", "--to", "b", "--branch", "drill", now="2026-01-02T03:11:00Z")
+    again = shell("suspend", "prod/api", "--branch", "drill", now="2026-01-02T03:11:00Z")
     assert again.code == 0, again.err
     assert head(fleet, "drill~2") == before
 
@@ -290,6 +315,7 @@ def test_a_fleet_in_a_folder_is_written_in_its_folder(tmp_path: Path, capfd: pyt
     assert done.code == 0, done.err
     assert git("show", "--format=", "--name-only", "HEAD", cwd=top).split() == [f"teams/one/{APPROVAL}"]
     assert git("status", "--porcelain", cwd=top) == ""
+    git("reset", "-q", "--hard", "HEAD~1", cwd=top)
     patched = Shell(capfd, fleet)("move", "prod/api", "--to", "b", "--diff", now="2026-01-02T03:11:00Z")
     git("apply", "-", cwd=top, input=patched.out.encode())
     assert (fleet.source / "approvals/move-prod-api-to-b-20260102-031100.yaml").exists()

@@ -20,9 +20,11 @@ def approve(
     as_patch: bool, where: dict[str, Any],
 ) -> None:  # fmt: skip
     """Write the Approval, or raise UsageError with the reason why the group would not go there."""
+    import click
+
     from gitplacer.cli.intending import Intent
     from gitplacer.explain import sentence
-    from gitplacer.intents.approval import approval_file
+    from gitplacer.intents.approval import approval_file, standing_approval
     from gitplacer.plaintext import printable
 
     intent = Intent(where, branch=branch, as_patch=as_patch)
@@ -31,14 +33,20 @@ def approve(
     def change(before: Hydration) -> Changes:
         from gitplacer.tree import Changes
 
-        _refuse_early(before, group, to or _whence(before, group))
+        there = to or _whence(before, group)
+        _refuse_early(before, group, there)
+        if there in _decision(before.view, group).after and standing_approval(before.snapshot, group, action, to):
+            return Changes()
         path, text = approval_file(
             group, action, to=to, now=now, expires=now + lasting, reason=reason, taken=before.snapshot.source.tree
         )
         return Changes({path: text})
 
     done = intent.rehearse(change, about=[group], once_read=partial(_refuse_unknown, group, to))
-    assert done.after is not None
+    if done.after is None:
+        for line in _standing(done.before, group, action, to):
+            click.echo(printable(line, 2000), err=True)
+        return
     [path] = done.changes.written
     _refuse_bad_file(done.after, path)
     after = _decision(done.after.view, group)
@@ -46,6 +54,21 @@ def approve(
     body = printable(f"{group} {sentence(after, done.after.view)}", 2000)
     verb = f"move of {group} to {to}" if to else f"return of {group}"
     intent.write(done, f"Approve the {verb}", "\n\n".join(part for part in (reason, body) if part), told=[body])
+
+
+def _standing(before: Hydration, group: str, action: ApprovedAction, to: str | None) -> tuple[str, str]:
+    """That the group goes there already, by which Approval and until when, and what to do for it to last longer."""
+    from gitplacer.explain import sentence
+    from gitplacer.intents.approval import standing_approval
+    from gitplacer.plaintext import rfc3339
+
+    item = standing_approval(before.snapshot, group, action, to)
+    assert item is not None
+    ends, path = rfc3339(item.approval.spec.expires), item.document.file
+    return (
+        f"{group} {sentence(_decision(before.view, group), before.view)}",
+        f"It is approved already, until {ends}: gitplacer reconcile carries it out once it is pushed; {path} may get a later `expires`",
+    )
 
 
 def _refuse_unknown(group: str, to: str | None, snapshot: Snapshot) -> None:

@@ -1,4 +1,4 @@
-"""Approvals as files: what `gitplacer move` and `return` write."""
+"""Approvals as files: what `gitplacer move` and `return` write, and whether one stands already."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from datetime import datetime
 from gitplacer.explain import rfc3339
 from gitplacer.kinds.approval import ApprovedAction
 from gitplacer.kinds.fields import API_VERSION
+from gitplacer.snapshot import Snapshot
+from gitplacer.source.consent import Consent, consent_to
 from gitplacer.yamltext import to_yaml
 
 FOLDER = "approvals"
+
+
+def standing_approval(snapshot: Snapshot, group: str, action: ApprovedAction, to: str | None) -> Consent | None:
+    """The Approval in a source that says this of a group already and has not been carried out; None without one."""
+    record = snapshot.records.get(group)
+    used = record.approvals or () if record is not None else ()
+    found = consent_to(snapshot.source.own.approvals, group, action, snapshot.now, carried_out=used)
+    return found if found is not None and found.approval.spec.to == to else None
 
 
 def approval_file(
