@@ -94,13 +94,23 @@ def test_a_tag_of_what_is_no_commit_is_no_revision(remote: Remote) -> None:
                 repository.resolve(rev)
 
 
+def test_a_name_of_nothing_brings_no_branches_but_may_be_meant_as_one(remote: Remote) -> None:
+    """Of thousands of branches git needs a minute to bring. What they are called is known without that."""
+    git("branch", "topic", "main", cwd=remote.bare)
+    with Repository.open(remote.address, remote.cache, fetch="topik") as repository:
+        assert list(repository.refs) == ["HEAD"]
+        with pytest.raises(NoSuchRevision) as refused:
+            repository.resolve("topik")
+    assert refused.value.hint == 'did you mean "topic"?'
+
+
 def test_a_branch_that_is_gone_is_not_remembered(remote: Remote) -> None:
     git("branch", "topic", "main", cwd=remote.bare)
     with Repository.open(remote.address, remote.cache, fetch="topic") as repository:
         assert repository.resolve("topic")
     git("branch", "-D", "topic", cwd=remote.bare)
     git("branch", "topic/two", "main", cwd=remote.bare)
-    with Repository.open(remote.address, remote.cache, fetch="topic") as repository:
+    with Repository.open(remote.address, remote.cache, fetch=["topic", "topic/two"]) as repository:
         with pytest.raises(NoSuchRevision):
             repository.resolve("topic")
         assert repository.resolve("topic/two")

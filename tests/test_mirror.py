@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,26 @@ def test_what_is_there_is_not_fetched_again(served: Committed) -> None:
     served.commit("second")
     assert served.read() == b"second"
     assert all(path.stat().st_ino == inodes[path] for path in before if "objects" in path.parts)
+
+
+def test_only_what_has_changed_is_asked_for(served: Committed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git holds each ref that it is told against each that there is."""
+    for number in range(3):
+        served.commit(f"topic {number}", f"topic-{number}")
+    told: list[bytes] = []
+    run = program.Git.run
+
+    def noting(self: program.Git, *args: str, **how: Any) -> bytes:
+        if "fetch" in args:
+            told.append(how["input"])
+        return run(self, *args, **how)
+
+    monkeypatch.setattr(program.Git, "run", noting)
+    before = served.mirror.fetch(refs_of(served.address))
+    made = served.commit("more", "topic-1")
+    assert served.mirror.fetch(refs_of(served.address)) == {**before, "refs/heads/topic-1": made}
+    assert [specs.count(b"\n") for specs in told] == [4, 1]
+    assert told[1].startswith(b"+refs/heads/topic-1:")
 
 
 def test_a_shallow_clone_that_is_served_is_named(served: Committed, tmp_path: Path) -> None:

@@ -60,9 +60,8 @@ def read_past(settings: Settings, memo: Memo, progress: Progress) -> Past:
     if settings.deployment is None:
         raise UsageError("nobody said where the deployment repo is", "give --deployment, or set GITPLACER_DEPLOYMENT")
     progress("reading the source")
-    # A name that is none brings all branches and tags: a pass may have been computed from any of them.
-    everything = None if settings.source.is_local else "refs/gitplacer/everything"
-    with Repository.open(settings.source, settings.cache_dir, fetch=everything) as source:
+    # A pass may have been computed from any branch or tag.
+    with Repository.open(settings.source, settings.cache_dir, everything=True) as source:
         tip = source.default_branch_tip()
         spec = fleet_spec(source.tree(tip, settings.folder), memo)
         source_place = Place(settings.source, source.git.git_dir)

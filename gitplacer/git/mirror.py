@@ -150,11 +150,15 @@ class Mirror:
     def _has(self, refs: Mapping[str, str]) -> bool:
         if not (self.path / "HEAD").exists():
             return False
-        try:
-            kept = self._kept()
-        except CommandFailed:
-            return False
+        kept = self._known()
         return all(kept.get(_kept_as(name)) == oid for name, oid in refs.items())
+
+    def _known(self) -> dict[str, str]:
+        """What has arrived, as far as git can tell."""
+        try:
+            return self._kept()
+        except CommandFailed:
+            return {}
 
     def _kept(self) -> dict[str, str]:
         listing = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/mirror/").decode()
@@ -202,7 +206,10 @@ class Mirror:
             )
         if not refs:
             return
-        specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in sorted(refs))
+        # Only those that have changed: git holds each that it is told against each that there is, which takes half a minute for 6,000 branches.
+        kept = self._known()
+        changed = [name for name in sorted(refs) if kept.get(_kept_as(name)) != refs[name]]
+        specs = "".join(f"+{name}:{_kept_as(name)}\n" for name in changed)
         with request(Sort.FETCH):
             self.address.git(self.path).run(
                 "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import codecs
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -90,38 +90,54 @@ class Commit(Struct, frozen=True):
 class Repository:
     """A repository to read from. Close it, or use it in a `with` statement."""
 
-    def __init__(self, address: Address, git: Git, refs: Mapping[str, str], mirror: Mirror | None = None) -> None:
+    def __init__(
+        self,
+        address: Address,
+        git: Git,
+        refs: Mapping[str, str],
+        mirror: Mirror | None = None,
+        offered: Collection[str] = (),
+    ) -> None:
         self.address = address
         self.git = git
         self.objects = Objects(git)
         self.refs = refs
+        self._offered = offered or refs
         self._mirror = mirror
         self._is_mirrored = mirror is not None
 
     @classmethod
-    def open(cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None) -> Repository:
+    def open(
+        cls, address: Address, cache_dir: Path, *, fetch: str | Iterable[str] | None = None, everything: bool = False
+    ) -> Repository:
         """
-        The repository at an address. From a remote, its default branch and the revisions of `fetch` are brought up to date;
-        all branches and tags when one of them is no name of one. Raises GitError (NotARepository, Unreachable, …).
+        The repository at an address. From a remote, its default branch and the revisions of `fetch` are brought up to date; all branches and
+        tags where one of them may be the id of a commit, or for `everything`. Raises GitError (NotARepository, Unreachable, …).
         """
         if address.git_dir:
             return cls(address, Git(address.git_dir), {})
         if address.is_local:
             raise not_a_repository(address)
         offered = refs_of(address)
-        wanted = {name: oid for name, oid in offered.items() if name == "HEAD"}
+        wanted = {"HEAD"}
         for rev in (fetch,) if isinstance(fetch, str) else fetch or ():
             name = _split(rev)[0]
-            named = [full for full in full_names(name) if full in offered]
-            if not named:
-                named = [full for full in offered if full.startswith(("refs/heads/", "refs/tags/"))]
-            wanted |= {full: offered[full] for full in named}
-        return cls.mirrored(address, Mirror(address, cache_dir), wanted)
+            named = {full for full in full_names(name) if full in offered}
+            everything |= not named and _HEX.fullmatch(name) is not None
+            wanted |= named
+        wanted |= {full for full in offered if everything and full.startswith(("refs/heads/", "refs/tags/"))}
+        refs = {full: oid for full, oid in offered.items() if full in wanted}
+        return cls.mirrored(address, Mirror(address, cache_dir), refs, offered)
 
     @classmethod
-    def mirrored(cls, address: Address, mirror: Mirror, wanted: Mapping[str, str]) -> Repository:
-        """A remote repository, once these of its refs are in its mirror. The repository has no other refs."""
-        return cls(address, mirror.git, mirror.fetch(wanted), mirror)
+    def mirrored(
+        cls, address: Address, mirror: Mirror, wanted: Mapping[str, str], offered: Collection[str] = ()
+    ) -> Repository:
+        """
+        A remote repository, once these of its refs are in its mirror. The repository has no other refs; what is `offered` are names that
+        somebody may have meant.
+        """
+        return cls(address, mirror.git, mirror.fetch(wanted), mirror, offered)
 
     def __enter__(self) -> Self:
         return self
@@ -342,7 +358,7 @@ class Repository:
 
     def _names(self) -> list[str]:
         """The branches and tags, by the names that people use."""
-        found: Iterable[str] = self.refs
+        found: Iterable[str] = self._offered
         if not self._is_mirrored:
             try:
                 found = self.git.run("for-each-ref", "--format=%(refname)").decode("utf-8", "replace").split()
