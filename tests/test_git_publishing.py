@@ -10,18 +10,19 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gitplacer.git import publishing
+from gitplacer.git import publishing, pushing
 from gitplacer.git.address import Address
 from gitplacer.git.cache import BlobCache, UntrustedFolder, default_cache_dir, private_folder
 from gitplacer.git.newcommits import NewCommit, Person
 from gitplacer.git.ourbranches import INPUTS
-from gitplacer.git.program import GitError
+from gitplacer.git.program import Git, GitError
 from gitplacer.git.publishing import Deployment
 from gitplacer.git.pushing import LostRace, PushRefused
 from gitplacer.git.reading import NoSuchRevision
@@ -35,6 +36,12 @@ WHEN = datetime.datetime(2026, 1, 2, 4, 4, 5, tzinfo=datetime.timezone(datetime.
 
 def step(message: str, written: dict[str, bytes] | None = None, removed: tuple[str, ...] = ()) -> NewCommit:
     return NewCommit(changes=Changes(written or {}, frozenset(removed)), message=message, author=BOT, when=WHEN)
+
+
+@pytest.fixture(params=[1, 1_000], ids=["by a pattern", "by name"])
+def told(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How git is told which proposals to push; whatever comes of it is the same."""
+    monkeypatch.setattr(pushing, "_MANY", request.param)
 
 
 @pytest.fixture
@@ -240,6 +247,7 @@ def test_the_branch_and_its_inputs_land_together_or_not_at_all(bare: Path) -> No
     assert git("rev-parse", f"{INPUTS}~1", cwd=bare) == theirs
 
 
+@pytest.mark.usefixtures("told")
 def test_what_a_pass_was_computed_from_is_taken_before_the_pass(bare: Path, tmp_path: Path) -> None:
     """If the server goes down between the two, a capacity that nobody needs is there, and no commit that nobody can prove."""
     hook = bare / "hooks" / "pre-receive"
@@ -247,9 +255,15 @@ def test_what_a_pass_was_computed_from_is_taken_before_the_pass(bare: Path, tmp_
     hook.write_text(f"#!/bin/sh\ncat >> {tmp_path}/taken\n")
     hook.chmod(0o755)
     for name in (b"1", b"2"):
-        published(bare, step("a pass", {"a": name}), inputs=step("inputs", {"capacity": name}))
-    taken = [line.split()[2] for line in (tmp_path / "taken").read_text().splitlines()]
-    assert taken == ["refs/heads/gitplacer-inputs", "refs/heads/main"] * 2
+        with opened(bare) as deployment:
+            proposals = {f"gitplacer/proposed/{each}": step("proposed", {each: name}) for each in "ab"}
+            pass_ = [step("a pass", {"x": name})]
+            deployment.publish(pass_, inputs=step("inputs", {"capacity": name}), proposals=proposals)
+    taken = [line.split()[2].removeprefix("refs/heads/") for line in (tmp_path / "taken").read_text().splitlines()]
+    assert taken == [
+        *("gitplacer-inputs", "main", "gitplacer/proposed/a", "gitplacer/proposed/b"),
+        *("gitplacer-inputs", "gitplacer/proposed/a", "gitplacer/proposed/b", "main"),
+    ]
 
 
 def test_a_push_whose_answer_was_lost_has_landed(bare: Path) -> None:
@@ -463,6 +477,7 @@ def heads(bare: Path) -> list[str]:
     return git("for-each-ref", "--format=%(refname:short)", "refs/heads/", cwd=bare).split()
 
 
+@pytest.mark.usefixtures("told")
 @pytest.mark.parametrize("number", [1, 2, 3, 7])
 def test_more_proposals_than_one_command_may_name_go_out_in_several(
     number: int, bare: Path, monkeypatch: pytest.MonkeyPatch
@@ -486,6 +501,71 @@ def test_a_command_line_has_room_for_as_many_proposals_as_go_out_at_once() -> No
     assert publishing._AT_ONCE * (len("--force-with-lease=::") + 2 * (longest + 40 + 9)) < 1 << 20
 
 
+def test_many_proposals_are_told_by_one_pattern_and_a_lease_for_each(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git holds each ref that it is told by name against each that the server has."""
+    asked: list[tuple[str, ...]] = []
+    run = Git.run
+
+    def noting(self: Git, *args: str, **how: Any) -> bytes:
+        asked.extend([args] if args[0] == "push" else [])
+        return run(self, *args, **how)
+
+    monkeypatch.setattr(Git, "run", noting)
+    with opened(bare) as deployment:
+        deployment.publish([step("first", {"a": b"a"})], proposals=proposed_by_number(60))
+    ((*options, _, first, pattern),) = asked
+    assert first.endswith(":refs/heads/main") and pattern.endswith("/*:refs/heads/gitplacer/proposed/*")
+    assert sum(option.startswith("--force-with-lease=refs/heads/gitplacer/proposed/a/") for option in options) == 60
+    assert len(heads(bare)) == 61
+
+
+@pytest.mark.usefixtures("told")
+def test_a_proposal_that_somebody_changed_meanwhile_is_theirs_and_the_others_go_out(bare: Path) -> None:
+    with opened(bare) as deployment:
+        deployment.publish([step("first", {"a": b"a"})], proposals=proposed_by_number(5))
+    with opened(bare) as deployment:
+        main = git("rev-parse", "main", cwd=bare)
+        git("update-ref", "refs/heads/gitplacer/proposed/a/1", main, cwd=bare)
+        git("update-ref", "refs/heads/gitplacer/proposed/a/6", main, cwd=bare)
+        git("update-ref", "-d", "refs/heads/gitplacer/proposed/a/2", cwd=bare)
+        git("update-ref", "refs/heads/gitplacer/proposed/theirs", main, cwd=bare)
+        wanted = proposed_by_number(8)
+        del wanted["gitplacer/proposed/a/3"]
+        tip = deployment.publish([step("second", {"a": b"b"})], proposals=wanted)
+        assert deployment.refused == "stale info"
+    assert git("rev-parse", "main", cwd=bare) == tip
+    stands = {
+        name: git("rev-parse", f"{name}~1", cwd=bare) for name in heads(bare) if name.rpartition("/")[2] in "0457"
+    }
+    assert stands == {f"gitplacer/proposed/a/{each}": tip for each in (0, 4, 5, 7)}
+    left = [name for name in heads(bare) if name not in stands]
+    assert left == [*(f"gitplacer/proposed/{name}" for name in ("a/1", "a/6", "theirs")), "main"]
+    assert {git("rev-parse", name, cwd=bare) for name in left[:-1]} == {main}
+
+
+@pytest.mark.usefixtures("told")
+def test_proposals_that_a_server_hides_are_told(bare: Path) -> None:
+    git("config", "receive.hideRefs", "refs/heads/gitplacer", cwd=bare)
+    with opened(bare) as deployment:
+        tip = deployment.publish([step("first", {"a": b"a"})], proposals=proposed_by_number(3))
+        assert deployment.refused == "deny updating a hidden ref"
+    assert (git("rev-parse", "main", cwd=bare), heads(bare)) == (tip, ["main"])
+
+
+@pytest.mark.usefixtures("told")
+def test_a_proposal_that_is_in_the_way_of_others_is_told(bare: Path) -> None:
+    with opened(bare) as deployment:
+        deployment.publish([step("first", {"a": b"a"})])
+    with opened(bare) as deployment:
+        both = {name: step("proposed", {"x": b"1"}) for name in ("gitplacer/proposed/a", "gitplacer/proposed/a/0")}
+        deployment.publish([], proposals={**proposed_by_number(3), **both})
+        assert "'refs/heads/gitplacer/proposed/a' exists; cannot create" in deployment.refused
+    assert heads(bare) == ["gitplacer/proposed/a", "main"]
+
+
+@pytest.mark.usefixtures("told")
 def test_where_some_proposals_are_refused_the_others_stand_and_it_is_told_in_one_line(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ from gitplacer.tree import FILE, Tree, blob_id, differing_paths
 _MANY = 2_000
 """Texts of steps from which on they are kept by two processes."""
 _AT_ONCE = 1_000
-"""Branches with proposals that go out in one push: each is named twice in its arguments, for which the system has limited room."""
+"""Branches with proposals that go out in one push: each is named up to twice in its arguments, for which the system has limited room."""
 _STEPS = 10_000
 """Commits that one pass may have."""
 

@@ -7,16 +7,17 @@ server is found by looking at the refs again; what the server said is only asked
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from gitplacer.git.address import Address
 from gitplacer.git.asking import Sort, request
 from gitplacer.git.login import Right
 from gitplacer.git.mirror import refs_of, unreachable
-from gitplacer.git.ourbranches import INPUTS
+from gitplacer.git.ourbranches import INPUTS, PROPOSALS
 from gitplacer.git.program import CommandFailed, Git, GitError, Talk, cause, one_line
 
 Change = tuple[str | None, str | None]
@@ -37,6 +38,9 @@ _FORBIDDEN = re.compile(
     r"error: 40[13]|denied|not allowed|forbidden|read-only|unable to create|not permitted|dubious ownership", re.I
 )
 _LOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
+_PROPOSALS = f"refs/heads/{PROPOSALS}"
+_MANY = 50
+"""Proposals from which on it is quicker to make refs of them first."""
 _LEFT_AFTER = 60
 """Seconds. Git holds a lock on a ref for moments."""
 
@@ -73,10 +77,30 @@ def send(address: Address, scratch: Git, updates: Updates, *, atomic: bool) -> N
     # A server that keeps refs as files takes them one by one, also in an atomic push; if it goes down in between, what a pass was
     # computed from should be there rather than the pass. New refs are taken in our order, others in that of their names.
     order = sorted(updates, key=lambda ref: ref != f"refs/heads/{INPUTS}")
-    specs = [f"{updates[ref][1] or ''}:{ref}" for ref in order]
+    staged, pattern = _staged(scratch, updates)
+    specs = [f"{updates[ref][1] or ''}:{ref}" for ref in order if ref not in staged] + pattern
     git = address.git(scratch.git_dir, Right.WRITE)
     with request(Sort.PUSH):
         git.run("push", *arguments, "--", address.url, *specs, talk=Talk.TRANSFER)
+
+
+def _staged(scratch: Git, updates: Updates) -> tuple[Collection[str], list[str]]:
+    """
+    The proposals of a push, where they are many, and one pattern that stands for all of them: as refs of the scratch repository, which has no
+    others there. Git holds each ref that it is told by name against each that the server has, which for a thousand takes seconds; by a pattern
+    it finds them at once. Leases are told by name all the same, so the server compares and swaps each, and answers for each.
+    """
+    made = {ref: new for ref, (_, new) in updates.items() if new is not None and ref.startswith(_PROPOSALS)}
+    if len(made) < _MANY:
+        return (), []
+    told = "".join(f"{ref} {oid}\n" for ref, oid in sorted(made.items()))
+    apart = f"refs/staged/{hashlib.sha256(told.encode()).hexdigest()[:16]}/"  # from what other pushes have staged
+    rows = (f"update {apart}{ref.removeprefix(_PROPOSALS)} {oid}\n" for ref, oid in made.items())
+    try:
+        scratch.run("update-ref", "--stdin", input="".join(rows).encode())
+    except CommandFailed:  # `a` and `a/b` cannot both be refs of one repository: the server is to say so, of each
+        return (), []
+    return made.keys(), [f"{apart}*:{_PROPOSALS}*"]
 
 
 def _explain(address: Address, failure: CommandFailed, updates: Updates) -> None:
