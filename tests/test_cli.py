@@ -335,6 +335,21 @@ def test_a_standard_file_that_is_closed_is_as_dev_null(closed: str, fleet: Path,
     assert ran("validate", str(fleet)).returncode == 0
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("command", ["plan {fleet}", "validate {fleet}", "schema Fleet"])
+def test_where_nobody_reads_any_more_it_ends_as_git_does(command: str, stream: str, fleet: Path) -> None:
+    """As after `| head -1`: 128 and SIGPIPE, without a word, because exit code 1 is an error that stderr tells."""
+    nobody, closed = os.pipe()
+    os.close(nobody)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: closed}
+    program = [sys.executable, "-m", "gitplacer", *command.format(fleet=fleet).split()]
+    done = subprocess.run(program, text=True, check=False, **pipes)
+    os.close(closed)
+    writes = {"plan {fleet}": ("stdout", "stderr"), "validate {fleet}": ("stderr",), "schema Fleet": ("stdout",)}
+    assert done.returncode == (141 if stream in writes[command] else 0)
+    assert "error" not in (done.stderr or "")
+
+
 def test_a_terminal_without_arrows_gets_escapes(fleet: Path) -> None:
     ran = run_apart("plan", fleet, PYTHONIOENCODING="latin-1")
     assert ran.code == 0

@@ -19,7 +19,7 @@ from typing import NoReturn
 import click
 
 from gitplacer import __version__
-from gitplacer.cli.streams import redacted
+from gitplacer.cli.streams import Redacted, redacted
 from gitplacer.cli.teaching import HELP_OPTIONS
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -131,7 +131,12 @@ def _ran(argv: Sequence[str] | None = None) -> int:
         return _run(argv)
 
 
+_UNREAD = 128 + signal.SIGPIPE
+"""How git ends, and most programs, where nobody reads what they print any more. It is no error, and nobody is told of one."""
+
+
 def _run(argv: Sequence[str] | None) -> int:
+    outputs = [each for each in (sys.stdout, sys.stderr) if isinstance(each, Redacted)]
     try:
         if _COMPLETING in os.environ:
             from gitplacer.cli.completing import register
@@ -140,9 +145,13 @@ def _run(argv: Sequence[str] | None) -> int:
         code = root.main(args=None if argv is None else list(argv), prog_name="gitplacer", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except SystemExit as error:  # from click, when nobody reads our output any more
+    except SystemExit as error:
+        if any(each.is_unread for each in outputs):  # which click makes of it
+            return _UNREAD
         return error.code if isinstance(error.code, int) else 1
     except BaseException as error:
+        if isinstance(error, BrokenPipeError) and any(each.is_unread for each in outputs):
+            return _UNREAD
         if _COMPLETING in os.environ:
             return 1  # somebody is typing, and an error in the middle of a line helps nobody
         from gitplacer.cli.failures import report

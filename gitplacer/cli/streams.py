@@ -39,6 +39,8 @@ class Redacted(io.TextIOWrapper):
         stream.flush()
         self._called = called
         self._held = ""
+        self.is_unread = False
+        """Whether it is a pipe that nobody reads any more, as after `| head -1`."""
         self._one = threading.RLock()  # threads write, and a signal may come while one does
         super().__init__(
             stream.buffer,
@@ -49,7 +51,7 @@ class Redacted(io.TextIOWrapper):
         )
 
     def write(self, text: str, /) -> int:
-        with self._one, naming(self._called):
+        with self._one, self._written():
             held = self._held + text
             end = max(held.rfind("\n"), held.rfind("\r")) + 1
             if len(held) - end > _LONGEST:
@@ -59,10 +61,26 @@ class Redacted(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        with self._one, naming(self._called):
+        with self._one, self._written():
             held, self._held = self._held, ""
             self._put(held)
             super().flush()
+
+    def put_bytes(self, data: bytes) -> None:
+        """Bytes as they are, behind what was written."""
+        self.flush()
+        with self._one, self._written():
+            self.buffer.write(data)
+            self.buffer.flush()
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            with naming(self._called):
+                yield
+        except BrokenPipeError:
+            self.is_unread = True
+            raise
 
     def _put(self, text: str) -> None:
         from gitplacer.redactor import redact  # late: a stream is made before anybody knows that something is printed
@@ -92,6 +110,9 @@ def redacted() -> Iterator[None]:
 
 def print_bytes(data: bytes) -> None:
     """Bytes to stdout as they are, whatever the terminal's encoding."""
+    if isinstance(sys.stdout, Redacted):
+        sys.stdout.put_bytes(data)
+        return
     sys.stdout.flush()
     if isinstance(sys.stdout, io.TextIOWrapper):
         with naming("stdout"):
