@@ -1353,6 +1353,20 @@ SAID: list[tuple[str, list[str]]] = [
         f"{SNAPSHOT}- name: n1\n  allocatable: {{}}\n  lables: {{a: b}}\n",
         ['9:3: unknown field "lables"', '  did you mean "labels"?'],
     ),
+    # fields at another level
+    (
+        f'{HEAD}CapacitySnapshot\nmetadata: {{name: gpu-1}}\nspec:\n  observedAt: "2026-01-02T03:04:05Z"\n  nodes: []\n',
+        ['4:1: unknown field "spec"', "  there is nothing of that name here: write what is below it in its place: observedAt and nodes"],
+    ),
+    (
+        f'{HEAD}CapacitySnapshot\nmetadata: {{name: gpu-1}}\nstatus: {{nodes: []}}\n',
+        ['1:1: "observedAt" is missing', '4:1: unknown field "status"', "  there is nothing of that name here: write what is below it in its place: nodes"],
+    ),
+    (f"{CLUSTER}  zone: a\nstate: Draining\n", ['7:1: unknown field "state"', "  it belongs below spec"]),
+    (
+        f"{SNAPSHOT}- name: n1\n  spec: {{allocatable: {{}}, x: 1}}\n",
+        ['8:3: unknown field "spec"', "  there is nothing of that name here: write what is below it in its place: allocatable"],
+    ),
     # fields that are missing
     (f"{POLICY}  priority: 1\n", ['5:1: "select" is missing']),
     (f"{HEAD}Cluster\nspec: {{}}\n", ['1:1: "metadata" is missing']),

@@ -8,7 +8,7 @@ cluster". Everything wrong with a document is reported, not only the first thing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from gitplacer.kinds import OWN_API_GROUP, TABLE
 from gitplacer.kinds.fields import API_VERSION, Model, Twice
 from gitplacer.kinds.schema import schema_of
 from gitplacer.model import quantity
-from gitplacer.plaintext import one
+from gitplacer.plaintext import few, one
 from gitplacer.problems import Problem, meant, nearest
 
 _TYPE_NAMES = {
@@ -103,6 +103,8 @@ def _validated(document: Document, model: type[Model]) -> Model | list[Problem]:
         parsed = model.model_validate(document.value, by_alias=True, by_name=False)
     except ValidationError as error:
         errors = [dict(item) for item in error.errors(include_url=False) if item["loc"] not in empty]
+        deeper = {path for item in errors for path in _too_deep(model, document.value, item)}
+        errors = [item for item in errors if item["type"] != "missing" or item["loc"] not in deeper]
         found = [item for item in errors if not _is_miscounted(document.value, item)]
         return sorted({*nulls, *(_problem(document, model, item) for item in found)})
     return sorted(nulls) or parsed
@@ -134,9 +136,8 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
         return document.problem("InvalidValue", f'key "{path[-1]}" {_reason(error)}', path=path, key=True)
     name = path[-1] if path else document.value.get("kind")
     if kind == "extra_forbidden":
-        known = _fields_at(model, document.value, path[:-1])
         return document.problem(
-            "UnknownField", f'unknown field "{name}"', nearest(str(name), known), path=path, key=True
+            "UnknownField", f'unknown field "{name}"', _instead(model, document.value, path), path=path, key=True
         )
     if kind == "missing":
         return document.problem("MissingField", f'"{name}" is missing', path=path[:-1], key=True)
@@ -167,6 +168,29 @@ def _problem(document: Document, model: type[Model], error: dict[str, Any]) -> P
     between = " " if reason.startswith(("must ", "is ", "has ")) else ": "
     hint = quantity.REMEDY if isinstance(cause, quantity.InvalidQuantity) else ""
     return document.problem("InvalidValue", f"{_shown(path)}{between}{reason}", hint, path=path)
+
+
+def _instead(model: type[Model], value: Any, path: Path) -> str:
+    """What to write instead of a field that there is not: another name, or the same at another level."""
+    name, known = str(path[-1]), _fields_at(model, value, path[:-1])
+    if len(path) == 1 and name in _fields_at(model, value, ("spec",)):
+        return "it belongs below spec"
+    inner = [str(found[-1]) for found in _below(value, path, known)]
+    if inner and not meant(name, known):
+        return f"there is nothing of that name here: write what is below it in its place: {few(inner)}"
+    return nearest(name, known)
+
+
+def _too_deep(model: type[Model], value: Any, error: dict[str, Any]) -> list[Path]:
+    """Where fields belong that stand one level too deep, below one that there is not."""
+    path = tuple(error["loc"])
+    return _below(value, path, _fields_at(model, value, path[:-1])) if error["type"] == "extra_forbidden" else []
+
+
+def _below(value: Any, path: Path, known: Collection[str]) -> list[Path]:
+    """Of the fields below one those that are known beside it, as they would be there."""
+    found = _value_at(value, path)
+    return [(*path[:-1], name) for name in found if name in known] if isinstance(found, Mapping) else []
 
 
 def _is_miscounted(value: Any, error: dict[str, Any]) -> bool:
