@@ -62,7 +62,6 @@ def _rule(code: str) -> dict[str, Any]:
     page = f"{HOME}/blob/main/docs/problems/{code}.md"
     return {
         "id": code,
-        "name": code,
         "shortDescription": {"text": known.title},
         "fullDescription": {"text": known.why},
         "help": {"text": known.remedy, "markdown": f"{known.remedy} [More about it]({page})"},
