@@ -106,8 +106,17 @@ def _in_order(choices: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _close(folded: str, choices: tuple[str, ...]) -> str:
-    """The one that is nearest, or ''. It takes milliseconds, and one mistake is often made in many places."""
-    return next(iter(difflib.get_close_matches(folded, _by_fold(choices), n=1, cutoff=0.6)), "")
+    """
+    The one that is nearest, or '': that of `difflib.get_close_matches`. One mistake is often made in many places, and many are made at once; so
+    what cannot be nearer than what was found is not compared letter by letter.
+    """
+    matcher = difflib.SequenceMatcher(b=folded)
+    best = (0.6, "")
+    for choice in _by_fold(choices):
+        matcher.set_seq1(choice)
+        if matcher.real_quick_ratio() >= best[0] and matcher.quick_ratio() >= best[0]:
+            best = max(best, (matcher.ratio(), choice))
+    return best[1]
 
 
 def meant(word: str, known: Iterable[str]) -> str:

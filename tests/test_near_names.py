@@ -9,13 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from docs import sessions
 from gitplacer.grouping import CLUSTER_ANNOTATION, RELOCATION_ANNOTATION
 from gitplacer.kinds.nearlabels import near_label
 from gitplacer.model.labels import Requirement
 from gitplacer.policies.selection import POLICY_ANNOTATION
-from gitplacer.problems import meant, nearest
+from gitplacer.problems import meant, near, nearest
 from gitplacer.rules.autoscaling import AUTOSCALED
 from gitplacer.source.misspelt import ANNOTATIONS
 from gitplacer.workloads.pointers import SEALING_KEY
@@ -234,3 +236,28 @@ def test_many_words_look_once_at_the_case_of_many_names() -> None:
     hints = [nearest(f"looked-at-{at}", names) for at in range(300)]
     assert hints == [f'did you mean "{name}"?' for name in names]
     assert len(looked) == len(names)
+
+
+NAMES = st.text("ab-1", max_size=8)
+
+
+@given(word=NAMES, known=st.lists(NAMES, max_size=8, unique=True))
+def test_the_nearest_is_that_of_difflib(word: str, known: list[str]) -> None:
+    close = difflib.get_close_matches(word, sorted(known), n=1)
+    assert near(word, known) == (word if word in known else next(iter(close), ""))
+
+
+def test_few_of_many_names_are_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a fleet of many clusters where somebody has renamed them all, each of the old names is misspelt in its own way."""
+    known = [f"gpu-cluster-{number:03}-europe-west{number % 7}" for number in range(200)]
+    compared: list[int] = []
+    ratio = difflib.SequenceMatcher.ratio
+
+    def counted(self: difflib.SequenceMatcher[str]) -> float:
+        compared.append(1)
+        return ratio(self)
+
+    monkeypatch.setattr(difflib.SequenceMatcher, "ratio", counted)
+    for number in range(0, 200, 10):
+        assert near(f"gpv-cluster-{number:03}-europe-west{number % 7}", known) == known[number]
+    assert len(compared) < 20 * 200 / 4
