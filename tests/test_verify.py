@@ -642,6 +642,24 @@ def test_a_deployment_that_is_empty_or_not_named_is_an_error(tmp_path: Path) -> 
         verify_one(settings(str(fleet.source)), None, quiet)
 
 
+@pytest.mark.parametrize("command", [("verify",), ("history", "prod/api")], ids=" ".join)
+def test_where_nobody_names_the_deployment_repo_what_the_fleet_names_is_told(
+    command: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is not asked: where to connect is for who runs the command to say."""
+    fleet = made(tmp_path)
+    url = "https://git.example.com/deployment.git"
+    fleet.commit({"fleet.yaml": FLEET.replace("spec: {}", f"spec: {{deployment: {{url: '{url}'}}}}")})
+    ran = run(capfd, *command, fleet.source)
+    assert (ran.code, ran.err.splitlines()) == (
+        1,
+        [
+            "error: nobody said where the deployment repo is",
+            f"  hint: the Fleet names {url}: give --deployment {url}, or set GITPLACER_DEPLOYMENT",
+        ],
+    )
+
+
 def test_jobs_that_ran_are_proved_too(tmp_path: Path) -> None:
     fleet = made(tmp_path)
     fleet.commit(rayjob("jobs", "train"))

@@ -55,15 +55,24 @@ class Past(Struct, frozen=True):
     spec: FleetSpec
 
 
+def _nobody_said(spec: FleetSpec) -> UsageError:
+    """What to do where no deployment repo is named. What the Fleet names is told, and not asked: a source may be anybody's."""
+    hint = "give --deployment, or set GITPLACER_DEPLOYMENT"
+    if spec.deployment.url:
+        hint = f"the Fleet names {spec.deployment.url}: give --deployment {pasted(spec.deployment.url)}, or set GITPLACER_DEPLOYMENT"
+    return UsageError("nobody said where the deployment repo is", hint)
+
+
 def read_past(settings: Settings, memo: Memo, progress: Progress) -> Past:
     """Fetch what is remote, and say where all of it is. Raises UsageError or GitError."""
-    if settings.deployment is None:
-        raise UsageError("nobody said where the deployment repo is", "give --deployment, or set GITPLACER_DEPLOYMENT")
     progress("reading the source")
     # A pass may have been computed from any branch or tag.
-    with Repository.open(settings.source, settings.cache_dir, everything=True) as source:
+    everything = settings.deployment is not None
+    with Repository.open(settings.source, settings.cache_dir, everything=everything) as source:
         tip = source.default_branch_tip()
         spec = fleet_spec(source.tree(tip, settings.folder), memo)
+        if settings.deployment is None:
+            raise _nobody_said(spec)
         source_place = Place(settings.source, source.git.git_dir)
     progress(f"reading the deployment repo {settings.deployment.redacted}")
     with opened_deployment(settings.deployment, spec, settings) as deployment:
