@@ -545,6 +545,22 @@ def test_a_proposal_that_somebody_changed_meanwhile_is_theirs_and_the_others_go_
     assert {git("rev-parse", name, cwd=bare) for name in left[:-1]} == {main}
 
 
+@pytest.mark.parametrize("hidden", ["refs/heads", "refs/heads/main", f"refs/heads/{INPUTS}"])
+@pytest.mark.parametrize("setting", ["receive.hideRefs", "transfer.hideRefs"])
+def test_a_branch_that_a_server_hides_is_no_lost_race(setting: str, hidden: str, bare: Path) -> None:
+    """To who pushes it looks as if it were not there, which a lease takes for a race, each time anew."""
+    tip = published(bare, step("first", {"a": b"1"}), inputs=step("inputs", {"capacity": b"1"}))
+    git("config", setting, hidden, cwd=bare)
+    with opened(bare) as deployment, pytest.raises(PushRefused) as refused:
+        deployment.publish([step("second", {"a": b"2"})], inputs=step("inputs", {"capacity": b"2"}))
+    name = "refs/heads/main" if hidden == "refs/heads" else hidden
+    assert refused.value.message == f"{bare} hides {name} from whoever pushes"
+    assert f"take {name} out of receive.hideRefs and transfer.hideRefs there" in refused.value.hint
+    assert git("rev-parse", "main", cwd=bare) == tip
+    git("config", "--unset", setting, cwd=bare)
+    published(bare, step("second", {"a": b"2"}), inputs=step("inputs", {"capacity": b"2"}))
+
+
 @pytest.mark.usefixtures("told")
 def test_proposals_that_a_server_hides_are_told(bare: Path) -> None:
     git("config", "receive.hideRefs", "refs/heads/gitplacer", cwd=bare)

@@ -62,7 +62,7 @@ def push(address: Address, scratch: Git, updates: Updates) -> None:
     try:
         send(address, scratch, updates, atomic=len(updates) > 1)
     except CommandFailed as failure:
-        _explain(address, failure, updates)
+        _explain(address, scratch, failure, updates)
 
 
 def send(address: Address, scratch: Git, updates: Updates, *, atomic: bool) -> None:
@@ -103,7 +103,7 @@ def _staged(scratch: Git, updates: Updates) -> tuple[Collection[str], list[str]]
     return made.keys(), [f"{apart}*:{_PROPOSALS}*"]
 
 
-def _explain(address: Address, failure: CommandFailed, updates: Updates) -> None:
+def _explain(address: Address, scratch: Git, failure: CommandFailed, updates: Updates) -> None:
     """Raise what a failed push means; return if it has landed after all and only its answer was lost."""
     now = refs_of(address, *updates)
     first, (_, new) = next(iter(updates.items()))
@@ -117,11 +117,32 @@ def _explain(address: Address, failure: CommandFailed, updates: Updates) -> None
     if left is not None:
         hint = f"if no git is at work there, delete {left}"
         raise PushRefused(f"{where} is locked by a git that was ended: {left} is there", hint=hint) from None
+    hidden = "stale info" in said and not moved and _hidden(address, scratch, updates)
+    if hidden:
+        hint = f"take {hidden} out of receive.hideRefs and transfer.hideRefs there, or choose another branch"
+        raise PushRefused(f"{address.redacted} hides {hidden} from whoever pushes", hint=hint) from None
     # The winner may hold the lock without being visible yet: such an answer is a lost race, too.
     if moved or (_RACE.search(said) and not _NO_RACE.search(said)):
         hint = "somebody else pushed: read it again and recompute"
         raise LostRace(f"{where} has moved in the meantime", hint=hint) from None
     raise _refused(address, failure, where, said) or unreachable(address, failure) from None
+
+
+def _hidden(address: Address, scratch: Git, updates: Updates) -> str:
+    """
+    The first ref that is there, as who fetches is told, and that a push would make anew; '' for none. A server that is only late in telling
+    of a race tells it of such a push as well.
+    """
+    asked = {ref: new for ref, (old, new) in updates.items() if old is not None and new is not None}
+    leases = [f"--force-with-lease={ref}:" for ref in asked]
+    how = ["--dry-run", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", *leases]
+    specs = [f"{new}:{ref}" for ref, new in asked.items()]
+    git = address.git(scratch.git_dir, Right.WRITE)
+    with request(Sort.PUSH):
+        told = git.run("push", *how, "--", address.url, *specs, talk=Talk.QUESTION, check=False).decode(
+            "utf-8", "replace"
+        )
+    return next((ref for ref in asked if re.search(rf"^\*\t[^\t]*:{re.escape(ref)}\t", told, re.MULTILINE)), "")
 
 
 def _refused(address: Address, failure: CommandFailed, where: str, said: str) -> PushRefused | None:
