@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -853,3 +854,28 @@ def test_a_tree_of_another_branch_is_not_compared(work: Path, tmp_path: Path, mo
             assert name in repository._listed(tree).entries
             assert len(repository._listed(tree)) == len(repository._listed_whole(tree))
     assert compared == [first, third]
+
+
+@pytest.mark.parametrize("left", [0.01, 0.3, 0.6], ids=lambda part: f"{part:.0%} of it")
+def test_an_index_that_was_cut_off_is_told_as_that(work: Path, tmp_path: Path, left: float) -> None:
+    """Git lists empty names by it, which nobody has in a work tree, or says that an entry has a format that it does not know."""
+    for number in range(20):
+        (work / f"file-{number:02}.yaml").write_text("a: 1\n")
+    git("add", ".", cwd=work)
+    whole = read_work_tree(work)
+    index = work / ".git" / "index"
+    os.truncate(index, int(index.stat().st_size * left))
+    with pytest.raises(GitError) as refused:
+        read_work_tree(work)
+    assert refused.value.kind == "DamagedRepository"
+    assert refused.value.message == f"the index of the work tree {work} is damaged: {index}"
+    (command,) = re.findall(r"make it anew: (rm .* reset);", refused.value.hint)
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    assert read_work_tree(work).entries == whole.entries
+
+
+def test_a_path_that_git_refuses_is_none_of_a_damaged_index(work: Path) -> None:
+    (work / "GIT~1").write_text("")
+    with pytest.raises(GitError) as refused:
+        read_work_tree(work)
+    assert refused.value.kind == "MalformedTree"

@@ -22,6 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gitplacer.git.address import Address
+from gitplacer.git.indexfile import refuse_damaged
 from gitplacer.git.objects import MAX_BLOB, BlobTooLarge
 from gitplacer.git.program import CommandFailed, Git, GitError
 from gitplacer.git.reading import FORGED, MAX_FILES, forged, too_many_files
@@ -56,6 +57,8 @@ def read_work_tree(folder: Path, cache_dir: Path | None = None) -> Tree:
     for raw in listed:
         path = raw.decode("utf-8", "backslashreplace")
         if FORGED.search(b"/" + raw + b"/"):
+            if address.git_dir and address.work_tree:
+                refuse_damaged(Git(address.git_dir), address.work_tree)
             raise forged(address.redacted, path, "rename it, or take it out of the work tree")
         if links.lead_to(raw):
             continue
@@ -149,7 +152,12 @@ def _listed(address: Address) -> list[bytes]:
         return []
     git = Git(address.git_dir, work_tree=address.work_tree)
     warned: list[str] = []
-    listing = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=address.path, warned=warned)
+    how = ("-z", "--cached", "--others", "--exclude-standard")
+    try:
+        listing = git.run("ls-files", *how, cwd=address.path, warned=warned)
+    except CommandFailed:
+        refuse_damaged(git, address.work_tree)
+        raise
     for found in filter(None, map(_NOT_OPENED.fullmatch, warned)):
         ignored = "check its permissions; if nothing of the fleet is in it, let git ignore it"
         raise _unreadable(
