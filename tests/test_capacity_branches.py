@@ -179,6 +179,21 @@ def test_only_so_much_of_what_a_branch_has_had_is_read(repo: Path, monkeypatch: 
             assert texts(tree) == nodes("gke", 99, 3) | before
 
 
+@pytest.mark.parametrize("text", ["", "no commit", "0" * 40], ids=["empty", "text", "zeros"])
+def test_a_branch_whose_ref_is_damaged_costs_only_its_cluster_and_is_told(repo: Path, text: str) -> None:
+    """Git passes by it with a warning: it looked as if the cluster had never reported."""
+    for name in ("gke", "eks"):
+        sent(repo, f"capacity/{name}", nodes(name, 3, 0), minutes=0)
+    (repo / "refs/heads/capacity/eks").write_text(text)
+    with read(repo, branch="capacity/{cluster}") as tree:
+        found = texts(tree)
+    said = found.pop("doubted/eks.txt").splitlines()
+    assert found == nodes("gke", 3, 0)
+    ref = "refs/heads/capacity/eks"
+    assert said[0] == f"SnapshotName: branch capacity/eks: {repo}: its ref {ref} is damaged, and names no commit"
+    assert "git update-ref" in said[1]
+
+
 def test_what_else_a_branch_has_had_is_not_looked_at(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = {f"other{n}.yaml": "x" for n in range(300)}
     sent(repo, "capacity/gke", nodes("gke", 20, 0), minutes=0)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from gitplacer.belief import DOUBTED, EARLIER, Gist, doubt, last_believed
 from gitplacer.git.address import Address
 from gitplacer.git.believing import signed_by
-from gitplacer.git.mirror import Mirror, NotBrought, refs_of
+from gitplacer.git.mirror import BrokenRef, Mirror, NotBrought, refs_of
 from gitplacer.git.objects import BlobTooLarge
 from gitplacer.git.program import GitError
 from gitplacer.git.reading import Repository, moment
@@ -45,8 +45,8 @@ _LOOKED_BACK = 2000
 
 class Branch(Struct, frozen=True):
     """
-    A branch of snapshots by its name, its tip, and the one cluster it is of, None where it is of all. `fault` is why nothing of it could be
-    fetched.
+    A branch of snapshots by its name, its tip, and the one cluster it is of, None where it is of all. `fault` is why nothing of it can be
+    read; one that is damaged has no tip, which is ''.
     """
 
     name: str
@@ -67,11 +67,14 @@ def branches_at(address: Address, pattern: str) -> list[Branch]:
     fixed = pattern.removesuffix(PLACEHOLDER)
     folder, found = fixed[: fixed.rfind("/") + 1], {}
     for heads in _HEADS if address.is_local else _HEADS[-1:]:
-        for name, tip in refs_of(address, below=heads + folder).items():
+        broken = set[str]()
+        tips = refs_of(address, below=heads + folder, broken=broken)
+        for name in (*tips, *sorted(broken)):
             branch = name.removeprefix(heads)
             cluster = branch.removeprefix(fixed)
             if branch.startswith(fixed) and cluster and "/" not in cluster:
-                found[cluster] = Branch(branch, tip, cluster)
+                fault = BrokenRef(address, name) if name in broken else None
+                found[cluster] = Branch(branch, tips.get(name, ""), cluster, fault)
     return [found[cluster] for cluster in sorted(found)]
 
 
@@ -142,7 +145,8 @@ def read_branches(
             if branch.cluster is None or not _is_of_a_branch(error):
                 raise
             # What one cluster pushes is nothing to the others.
-            message = f"branch {branch.name}, commit {branch.tip[:12]}: {error.message}"
+            at = f", commit {branch.tip[:12]}" if branch.tip else ""
+            message = f"branch {branch.name}{at}: {error.message}"
             doubts[f"{DOUBTED}/{branch.cluster}.txt"] = doubt("SnapshotName", message, error.hint)
             continue
         entries |= read.entries

@@ -73,11 +73,12 @@ class NotBrought(Unreachable):
     """The remote repository answered, and does not bring what its refs name: it lacks an object, or has a damaged one."""
 
 
-def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
+def refs_of(address: Address, *names: str, below: str = "", broken: set[str] | None = None) -> dict[str, str]:
     """
     The refs that the repository has now, as full names (`refs/heads/…`, `refs/tags/…`; of a remote also `HEAD`) to
     object ids: all of them, or those that are named or begin with `below`, which ends with a slash. A ref that does not exist is
-    absent. Raises Unreachable, and BrokenRef where one that is named is damaged in a local repository.
+    absent. Raises Unreachable, and BrokenRef where one that is named is damaged in a local repository. `broken` gets those that are damaged there and
+    begin with `below`: a server does not tell of its own.
     """
     asked = [*names, *([f"{below}*"] if below and not address.git_dir else [below.rstrip("/")] if below else [])]
     if address.git_dir:
@@ -86,8 +87,11 @@ def refs_of(address: Address, *names: str, below: str = "") -> dict[str, str]:
         listing = Git(address.git_dir).run(
             "for-each-ref", "--format=%(objectname)%09%(refname)", "--end-of-options", *asked, warned=warned
         )
-        for name in sorted(broken_refs(warned).intersection(names)):
+        damaged = broken_refs(warned)
+        for name in sorted(damaged.intersection(names)):
             raise BrokenRef(address, name)
+        if broken is not None:
+            broken.update(name for name in damaged if below and name.startswith(below))
     else:
         try:
             with request(Sort.LIST):
