@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import os
+import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -256,6 +259,34 @@ def test_a_dead_port_is_unreachable(tmp_path: Path, url: str) -> None:
         Repository.open(address, tmp_path / "cache")
     with pytest.raises(Unreachable, match="cannot reach"):
         Deployment.open(address, "main", tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("is_there", "hint"),
+    [
+        (
+            False,
+            "there is no key file {folder}/nokey: check GIT_SSH_COMMAND, and what is mounted",
+        ),
+        (True, "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"),
+    ],
+    ids=["a key that is not there", "a key that nobody knows"],
+)
+def test_what_ssh_only_warns_of_is_not_why(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool, hint: str
+) -> None:
+    if remote.address.protocol != "ssh":
+        pytest.skip("ssh warns")
+    command = os.environ["GIT_SSH_COMMAND"].replace(f"-i {tmp_path}/user", f"-i {tmp_path}/nokey")
+    known = f"-o UserKnownHostsFile={tmp_path}/none -o StrictHostKeyChecking=accept-new"  # which ssh warns of each time
+    monkeypatch.setenv("GIT_SSH_COMMAND", re.sub(r"-o UserKnownHostsFile=\S+", known, command))
+    if is_there:
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "nokey")], check=True)
+    with pytest.raises(Unreachable) as refused:
+        Repository.open(remote.address, tmp_path / "cache")
+    assert refused.value.kind == "AccessDenied"
+    assert "Permission denied (" in refused.value.message
+    assert refused.value.hint == hint.format(folder=tmp_path)
 
 
 def test_a_certificate_nobody_vouches_for_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,6 +286,7 @@ _LACKS = re.compile(
 _OF_SERVER = re.compile(r"^remote: (?:fatal|error): (.+)$", re.MULTILINE)
 _TOO_LARGE = re.compile(rf"died of signal {int(signal.SIGXFSZ)}\b|File too large")
 _FSCK = re.compile(r"^error: (object [0-9a-f]{40}: \w+)", re.MULTILINE)
+_NO_KEY = re.compile(r"^Warning: Identity file (.+) not accessible: No such file or directory", re.MULTILINE)
 _MOVED = re.compile(r"error: 30[1-8]")
 _OTHER_FORMAT = re.compile(r"mismatched algorithms|repository's hash algorithm")
 """As a fetch says it, and a push."""
@@ -313,6 +314,8 @@ def unreachable(address: Address, failure: CommandFailed) -> GitError:
         hint = "it redirects, and that is not followed: give the address that it redirects to"
     elif "could not read Username" in reason or "could not read Password" in reason or "Authentication" in reason:
         hint = "it wants credentials: set GIT_ASKPASS to a program that prints them, or put them into ~/.netrc"
+    elif "Permission denied" in reason and (named := _NO_KEY.search(failure.stderr)):
+        hint = f"there is no key file {named[1]}: check GIT_SSH_COMMAND, and what is mounted"
     elif "Permission denied" in reason:
         hint = "its server knows no key of ours: check ssh-agent, or GIT_SSH_COMMAND"
     elif "Host key verification" in failure.stderr:

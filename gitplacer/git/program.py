@@ -434,7 +434,7 @@ def not_started(error: OSError) -> GitError:
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|.)?")
 _NOISE = re.compile(
-    r"To |hint:|warning:|Everything |error: failed to push|fatal: Could not read from remote repository"
+    r"To |hint:|warning:|Warning:|Everything |error: failed to push|fatal: Could not read from remote repository"
     r"|Please make sure you have the correct access|and the repository exists"
 )
 
