@@ -412,6 +412,7 @@ nodes:
       namespaces: [monitoring]
       namespaceSelector: {matchLabels: {team: a}}
     hostPorts: [{port: 9100, protocol: UDP, ip: 127.0.0.1}]
+    terminating: true
 namespaces: [{name: monitoring, labels: {team: a}}]
 nodeGroups:
 - name: eks-gpu-b8c5
@@ -433,7 +434,7 @@ groups:
   ready: true
   observedGeneration: 3
   pods:
-  - {role: head, node: n1, requests: {cpu: "4"}}
+  - {role: head, node: n1, requests: {cpu: "4"}, terminating: true}
   - {role: worker/small-group, pendingSince: "2026-01-02T03:04:05Z", reason: Insufficient nvidia.com/gpu}
 serves: [ray.io/v1]
 queues:

@@ -747,6 +747,25 @@ def test_a_pod_for_which_room_is_made_is_minded_there() -> None:
     assert [port.port for each in entry.pods for port in each.host_ports] == [80]
 
 
+def test_a_pod_that_is_being_deleted_is_told_as_such() -> None:
+    """It holds its room and its ports until it is gone, and is none to be spread over any more."""
+    ports = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    stays, goes = (pod(name, on=name, containers=ports) for name in ("n", "m"))
+    goes["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    read = [seen for value in (stays, goes) if (seen := read_pod(value, Recall())) is not None]
+    nodes = [read_seen(node(name)) for name in ("n", "m")]
+    entries = observation(Seen(nodes=nodes, pods=read), Placed(), cluster="a", now=AT).nodes
+    assert {entry.name: [each.terminating for each in entry.pods] for entry in entries} == {"n": [False], "m": [True]}
+    placed = Placed(
+        groups={
+            Identity("", "Pod", each["metadata"]["namespace"], each["metadata"]["name"]): "ns/g"
+            for each in (stays, goes)
+        }
+    )
+    [group] = observation(Seen(nodes=nodes, pods=read), placed, cluster="a", now=AT).groups
+    assert sorted((each.node, each.terminating) for each in group.pods) == [("m", True), ("n", False)]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -190,6 +190,42 @@ def test_a_namespace_that_is_not_there_yet_will_have_its_name(selector: str, exp
     assert outcome(Story.of(cluster("a"), ANYWHERE, app("ns", "web"), capacity=nodes).run())["ns/web"] == expected
 
 
+@pytest.mark.parametrize(("going", "expected"), [("", "Place a Fits"), (", terminating: true", "Wait  NoClusterFits")])
+def test_a_pod_that_is_going_is_none_to_be_spread_over(going: str, expected: str) -> None:
+    """
+    One pod in each zone, and the zone of n1 is full: n2 may take one more. As soon as the one on n1 is being deleted kube-scheduler counts none there,
+    and n2 has one already.
+    """
+    rule = "labelSelector: {matchLabels: {app: web}}"
+    spread = f"topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {rule}}}]"
+    pods = "pods: [{namespace: ns, labels: {app: web}"
+    nodes = snapshot(
+        "a",
+        f"n1 1 32Gi|, labels: {{zone: za}}, used: {{cpu: 1, pods: 1}}, {pods}{going}}}]",
+        f"n2 8 32Gi|, labels: {{zone: zb}}, used: {{cpu: 1, pods: 1}}, {pods}}}]",
+    )
+    story = Story.of(cluster("a"), ANYWHERE, app("ns", "web", spec=spread), capacity=nodes)
+    assert outcome(story.run())["ns/web"] == expected
+
+
+@pytest.mark.parametrize(("going", "expected"), [("", "Place a Fits"), (", terminating: true", "Wait  NoClusterFits")])
+def test_nor_is_one_of_a_group(going: str, expected: str) -> None:
+    rule = "labelSelector: {matchExpressions: [{key: app, operator: Exists}]}"
+    spread = f"topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {rule}}}]"
+    nodes = ("n1 2 32Gi|, labels: {zone: za}", "n2 8 32Gi|, labels: {zone: zb}")
+    story = Story.of(
+        cluster("a"), ANYWHERE, app("ns", "one", "2"), app("ns", "two", "3"), capacity=snapshot("a", *nodes)
+    )
+    assert set(outcome(story.run()).values()) == {"Place a Fits"}
+    groups = (
+        f"groups:\n- {{name: ns/one, phase: Running, ready: true, pods: [{{role: pod, node: n1{going}}}]}}\n"
+        "- {name: ns/two, phase: Running, ready: true, pods: [{role: pod, node: n2}]}\n"
+    )
+    story.source |= app("ns", "web", "1", spec=spread)
+    story.capacity |= snapshot("a", *nodes, at=story.now, more=groups)
+    assert outcome(story.run())["ns/web"] == expected
+
+
 HASH = "pod-template-hash"
 SAME_ROLE = "labelSelector: {matchExpressions: [{key: app, operator: Exists}]}"
 

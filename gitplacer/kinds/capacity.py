@@ -92,6 +92,8 @@ class RunningPod(Model):
     """Since when it is pending."""
     reason: str | None = None
     """Why it is pending."""
+    terminating: Boolean = False
+    """Whether it is being deleted. Until it is gone it keeps its room and keeps others away, and topology spread does not count it."""
 
 
 class RunningGroup(Model):

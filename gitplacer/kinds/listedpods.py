@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitplacer.kinds.fields import DnsLabel, Integer, Model
+from gitplacer.kinds.fields import Boolean, DnsLabel, Integer, Model
 from gitplacer.kinds.selectors import LabelSelector
 from gitplacer.model.podrules import NOTHING_SELECTED, HostPort, PodTerm, Selector
 
@@ -59,6 +59,8 @@ class ListedPod(Model):
     """Which pods it keeps away from its topology domain."""
     host_ports: tuple[TakenPort, ...] = ()
     """The ports that it has of its node."""
+    terminating: Boolean = False
+    """Whether it is being deleted. Until it is gone it keeps its room and keeps others away, and topology spread does not count it."""
 
     def terms(self) -> tuple[PodTerm, ...]:
         """Its anti-affinity, as it has it in its namespace."""

@@ -71,6 +71,7 @@ def _written(pod: PodSeen) -> ListedPod:
         labels=dict(pod.labels),
         anti_affinity=tuple(_term(term, pod.namespace) for term in pod.rules.repels),
         host_ports=tuple(sorted((_port(port) for port in pod.rules.ports), key=repr)),
+        terminating=pod.terminating,
     )
 
 

@@ -208,12 +208,13 @@ def _running(pod: PodSeen, placed: Identity) -> RunningPod:
         requests=pod.requests.rendered(),  # type: ignore[arg-type]
         pending_since=None if pod.node else pod.since,
         reason=None if pod.node else pod.reason or None,
+        terminating=pod.terminating,
     )
 
 
 def _pod_order(pod: RunningPod) -> tuple[object, ...]:
     since = pod.pending_since.isoformat() if pod.pending_since is not None else ""
-    return pod.role, pod.node or "", since, pod.reason or "", tuple(pod.requests.items())
+    return pod.role, pod.node or "", since, pod.reason or "", tuple(pod.requests.items()), pod.terminating
 
 
 def _by_volumes(volumes: Iterable[BoundVolume]) -> set[str]:

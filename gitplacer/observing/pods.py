@@ -48,7 +48,7 @@ class PodSeen(Struct, frozen=True):
     A pod that holds room, or waits for some. `owner` is its controller, in the pod's namespace. `node` is '' while it is
     pending, `since` and `reason` tell of that, and `nominated` is the node where room is being made for it, and `pinned`
     the only one that it may go to, as each pod of a DaemonSet has one. `flaw` says why its size cannot be
-    known, '' if it is.
+    known, '' if it is. `terminating`: it is being deleted.
     """
 
     namespace: str
@@ -63,6 +63,7 @@ class PodSeen(Struct, frozen=True):
     nominated: str = ""
     pinned: str = ""
     flaw: str = ""
+    terminating: bool = False
 
     @property
     def identity(self) -> Identity:
@@ -103,6 +104,7 @@ def read_pod(value: Mapping[str, Any], recall: Recall) -> PodSeen | None:
         nominated="" if pod.node_name else sys.intern(pod.nominated),
         pinned="" if pod.node_name else sys.intern(pinned(pod)),
         flaw=pod.flaw,
+        terminating=pod.terminating,
     )
 
 

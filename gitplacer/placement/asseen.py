@@ -84,6 +84,7 @@ def _listed(snapshot: CapacitySnapshot) -> Iterator[Pod]:
                 node_name=columns.names[row],
                 ports=pod.ports(),
                 pod_anti_affinity=pod.terms(),
+                terminating=pod.terminating,
             )
 
 
@@ -108,7 +109,8 @@ def _running(group: RunningGroup, nodes: Nodes, gang: Gang) -> Iterator[Pod]:
                 found = gang[first]
                 left[first] -= 1
             sized = {"requests": pod.requests} if pod.requests else {}
-            yield Pod.of(found.shape, name, found.namespace, found.labels, **{**sized, "node_name": pod.node})
+            now = {"node_name": pod.node, "terminating": pod.terminating}
+            yield Pod.of(found.shape, name, found.namespace, found.labels, **{**sized, **now})
 
 
 def like(gang: Gang, role: str, requests: Resources) -> PodSet | None:
