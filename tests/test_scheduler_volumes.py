@@ -58,6 +58,9 @@ HOST = "kubernetes.io/hostname"
         ("a b c", [claim("x"), storage_class()]),
         ("b c", [claim("x"), storage_class(zones=["b", "c"])]),
         ("c", [claim("x", annotations={SELECTED: "c"}), storage_class()]),
+        ("c", [claim("x", annotations={SELECTED: "c"}), storage_class(zones=["a", "c"])]),
+        ("", [claim("x", annotations={SELECTED: "c"}), storage_class(zones=["a"])]),  # narrowed since
+        ("", [claim("x", annotations={SELECTED: "c"}, cls="local"), LOCAL, volume("v", term(HOST, "c"), cls="local")]),
         ("b", [claim("x", cls=None), storage_class("other"), storage_class("mine", zones=["b"], default=True)]),
         ("a", [claim("x", annotations={OLDER: "old"}), storage_class("old", zones=["a"]), storage_class()]),
         ("b", [claim("x", cls="local"), LOCAL, volume("v", term(HOST, "b"), cls="local")]),

@@ -243,8 +243,7 @@ class _Settling:
         if found is None:
             return
         if found.delayed and claim.node:
-            asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (claim.node,)),)),))
-            self._attach_any(key, (), found, asked)
+            self._of_chosen(key, claim.node, found, asked)
         elif found.delayed:
             self._of_delayed(key, claim, found, asked)
         elif claim.new:
@@ -265,6 +264,16 @@ class _Settling:
         return found
 
     # -- claims without a volume ----------------------------------------------------------------------------------
+
+    def _of_chosen(self, key: ClaimKey, node: str, storage_class: StorageClass, asked: _Asked) -> None:
+        """A node was chosen for its pod, so that nothing but a volume that is made there will do; the class is asked once more whether it makes one."""
+        if not storage_class.provisions:
+            message = f"claim {_name(key)} is to be made on node {node}, and nothing makes volumes of class {storage_class.name}"
+            self._refuse(Reason.VOLUME_NOT_BOUND, message)
+            return
+        asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (node,)),)),))
+        asked.reach.extend(storage_class.topologies)
+        self._attach_any(key, (), storage_class, asked)
 
     def _of_delayed(self, key: ClaimKey, claim: VolumeClaim, storage_class: StorageClass, asked: _Asked) -> None:
         """The volume is taken, or made, where the first pod is."""
