@@ -339,6 +339,35 @@ def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, run
     assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
 
 
+def test_a_volume_that_is_not_listed_counts_for_the_driver_of_its_class() -> None:
+    """As kube-scheduler counts one that it does not find; a dump may have CSINodes and claims, and no volumes."""
+    running = [claim("r", bound="rv"), a_pod("run", "r", nodeName="a")]
+    made = [claim("x"), a_pod("p", "x")]
+    for limit, answer in ((1, "No"), (2, "Fits")):
+        found = judged(made, [A, storage_class(), csi_node("a", limit), *running])
+        assert (found.answer.fit, found.left_out) == (answer, ())
+
+
+@pytest.mark.parametrize(
+    ("listed", "unknown"),
+    [
+        ([], True),  # neither the claim of the pod that runs nor its volume
+        ([claim("r", bound="rv", cls=None)], True),  # the claim, and nobody knows its class
+        ([claim("r", bound="rv", cls=None), volume("rv", csi={"driver": "disk.csi"})], False),
+        ([claim("r", bound="rv", cls=None), volume("other")], False),  # its volume is gone, and no driver has it
+        ([claim("other", bound="rv")], False),  # its claim is gone
+    ],
+)
+def test_what_is_attached_already_is_not_looked_at_where_claims_and_volumes_are_not_listed(
+    listed: list[Json], unknown: bool
+) -> None:
+    cluster = [A, storage_class(), csi_node("a", 2), a_pod("run", "r", nodeName="a"), *listed]
+    found = judged([claim("x"), a_pod("p", "x")], cluster)
+    assert found.answer.fit == "Fits"
+    assert any("attached to nodes already" in each for each in found.left_out) is unknown
+    assert judged([a_pod("p")], cluster).left_out == ()
+
+
 @pytest.mark.parametrize("there", [[claim("x")], [claim("x", bound="v"), volume("v", csi={"driver": "disk.csi"})]])
 def test_a_volume_that_a_pod_mounts_twice_is_attached_once(there: list[Json]) -> None:
     assert said([*there, a_pod("p", "x", "x")], A, storage_class(), csi_node("a", 1)) == "Fits"

@@ -45,6 +45,7 @@ from gitplacer.scheduler.storage import (
 CLAIM_LABEL = "gitplacer.dev/claim"
 """Begins labels that no pod carries in a cluster; here they tell the pods that share a claim from others."""
 ANY_NUMBER = 2**40
+_NOT_LISTED = "how many volumes are attached to nodes already, as not all claims and volumes of the pods that run there are listed"
 
 
 class Objection(Struct, frozen=True):
@@ -119,7 +120,10 @@ class _Settling:
         for pool in pools:
             self._check(pool, sum(count for one, count in pools.items() if includes(pool, one)))
         self._check_contests(pools)
-        nodes = tuple(self._offering(node, pools, named, limited) for node in self._cluster.nodes)
+        attached = self._attached_already()
+        if any(driver in limited for each in asked for driver in each.attached.values()) and None in attached:
+            self._unknown[_NOT_LISTED] = None
+        nodes = tuple(self._offering(node, pools, named, limited, attached) for node in self._cluster.nodes)
         return Settled(
             cluster=replace(self._cluster, nodes=nodes),
             gang=tuple(pods),
@@ -377,8 +381,15 @@ class _Settling:
             message = f"volumes of class {pool.storage_class} are reached from several nodes, and not all claims can have one of each sort"
             self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
 
-    def _offering(self, node: Node, pools: Mapping[Pool, int], named: Mapping[Pool, str], limited: set[str]) -> Node:
-        """A node with the volumes that wait there, and those that its drivers can attach."""
+    def _offering(
+        self,
+        node: Node,
+        pools: Mapping[Pool, int],
+        named: Mapping[Pool, str],
+        limited: set[str],
+        attached: Mapping[str | None, Counter[str]],
+    ) -> Node:
+        """A node with the volumes that wait there, and those that its drivers can attach and have `attached`."""
         labels = self._labels[node.name]
         offered, used = {}, {}
         for pool in pools:
@@ -388,18 +399,31 @@ class _Settling:
         for driver in sorted(limited):
             most = self._storage.drivers.get(node.name, {}).get(driver)
             offered[_attached(driver)] = ANY_NUMBER if most is None else most
-            used[_attached(driver)] = len(self._on(node.name, driver))
+            used[_attached(driver)] = attached[driver][node.name] if driver in attached else 0
         return replace(node, allocatable=node.allocatable + offered, used=node.used + used)
 
-    def _on(self, node: str, driver: str) -> set[ClaimKey]:
-        """The claims of running pods on a node whose volumes a driver has attached there."""
-        found = set()
+    def _attached_already(self) -> Mapping[str | None, Counter[str]]:
+        """By driver how many volumes of pods that run are attached to each node; under None those of which nobody knows the driver."""
+        found: dict[str | None, Counter[str]] = defaultdict(Counter)
         for key, nodes in self._running.items():
-            if node in nodes and (claim := self._storage.claims.get(key)) is not None:
-                volume = self._storage.volumes.get(claim.volume)
-                if volume is not None and volume.driver == driver:
-                    found.add(key)
+            found[self._attached_by(key)].update(nodes)
         return found
+
+    def _attached_by(self, key: ClaimKey) -> str | None:
+        """
+        The driver of a claim's volume as kube-scheduler looks for it: '' for none; that of the class where the volume is not there; None where the
+        claim, or both of these, were not asked for.
+        """
+        claim = self._storage.claims.get(key)
+        if claim is None:
+            return "" if CLAIM in self._storage.kinds else None
+        volume = self._storage.volumes.get(claim.volume)
+        if volume is not None:
+            return volume.driver
+        known = self._storage.classes.get(claim.spec.storage_class or "")
+        if known is not None:
+            return known.provisioner
+        return "" if VOLUME in self._storage.kinds else None
 
     # -- what comes of it -----------------------------------------------------------------------------------------
 
