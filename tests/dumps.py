@@ -93,6 +93,17 @@ def csi_node(node: str, count: int | None = None, keys: Sequence[str] = (ZONE,),
     return thing("CSINode", node, spec={"drivers": [item]})
 
 
+def csi_driver(name: str = "disk.csi", capacity: bool = True) -> Json:
+    return thing("CSIDriver", name, spec={"storageCapacity": capacity})
+
+
+def capacity(name: str, left: str | None, zone: str | None = None, cls: str = "std", **more: str) -> Json:
+    """A CSIStorageCapacity of a zone, or of all nodes."""
+    nodes = {"matchLabels": {ZONE: zone}} if zone else {}
+    amounts = more if left is None else {"capacity": left, **more}
+    return thing("CSIStorageCapacity", name, "kube-system", storageClassName=cls, nodeTopology=nodes, **amounts)
+
+
 def pod_spec(*claims: str, cpu: str = "1", **more: Any) -> Json:
     """A spec with a volume of each claim."""
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]

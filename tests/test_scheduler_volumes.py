@@ -19,7 +19,9 @@ from tests.dumps import (
     Json,
     a_pod,
     a_set,
+    capacity,
     claim,
+    csi_driver,
     csi_node,
     judged,
     machine,
@@ -80,6 +82,53 @@ HOST = "kubernetes.io/hostname"
 )  # fmt: skip
 def test_a_pod_goes_where_its_volume_is_or_can_be(nodes: str, objects: list[Json]) -> None:
     assert where([a_pod("p", "x")], A, B, C, *objects) == set(nodes.split())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        ("a", [csi_driver(), capacity("x", "10Gi", "a"), capacity("y", "9Gi", "b")]),  # of 10Gi, as the claim asks
+        ("a b c", [csi_driver(), capacity("x", "10Gi")]),
+        ("b c", [csi_driver(), capacity("x", "1Gi", "a"), capacity("y", "1Ti", "b"), capacity("z", "1Ti", "c")]),
+        ("", [csi_driver(), capacity("x", "10Gi", "elsewhere")]),
+        ("", [csi_driver(), capacity("x", "10Gi", cls="other")]),
+        ("", [csi_driver(), capacity("x", None)]),  # it does not say how much
+        ("", [csi_driver()]),
+        ("", [csi_driver(), capacity("x", "1Ti", maximumVolumeSize="5Gi")]),
+        ("a b c", [csi_driver(), capacity("x", None, maximumVolumeSize="10Gi")]),
+        ("a b c", [csi_driver(capacity=False), capacity("x", "1Gi")]),  # the driver does not want it asked
+        ("a b c", [csi_driver("other.csi"), capacity("x", "1Gi")]),
+        ("a b c", [capacity("x", "1Gi")]),  # nobody knows, and it is told
+    ],
+)
+def test_a_volume_is_made_where_its_driver_has_enough_left(nodes: str, told: list[Json]) -> None:
+    cluster = [A, B, C, storage_class(), *told]
+    assert where([claim("x"), a_pod("p", "x")], *cluster) == set(nodes.split())
+    unknown = any("no CSIDriver is listed" in each for each in judged([claim("x"), a_pod("p", "x")], cluster).left_out)
+    assert unknown is (told[0]["kind"] == "CSIStorageCapacity")
+
+
+def test_what_a_driver_has_left_narrows_what_else_is_said() -> None:
+    told = [csi_driver(), capacity("x", "10Gi", "a"), capacity("y", "10Gi", "c")]
+    assert where([claim("x"), a_pod("p", "x")], A, B, C, storage_class(zones=["b", "c"]), *told) == {"c"}
+    chosen = claim("x", annotations={SELECTED: "b"})
+    assert where([a_pod("p", "x")], A, B, C, storage_class(), chosen, *told) == set()
+    waits = volume("v", term(ZONE, "b"))
+    assert where([claim("x"), a_pod("p", "x")], A, B, C, storage_class(), waits, *told) == {"a", "b", "c"}
+    too_little = [csi_driver(), capacity("x", "1Gi")]
+    assert where([claim("x"), a_pod("p", "x")], A, B, C, storage_class(), waits, *too_little) == {"b"}
+    assert said([claim("x"), a_pod("p", "x")], A, storage_class(), *too_little) == "No VolumeNotBound"
+    bound = [claim("x", bound="v"), volume("v")]
+    assert said([a_pod("p", "x")], A, storage_class(), *bound, *too_little) == "Fits"
+
+
+@pytest.mark.parametrize(
+    ("left", "answer"), [("20Gi", "Fits"), ("19Gi", "TightFit VolumeNotMadeYet"), ("9Gi", "No VolumeNotBound")]
+)
+def test_claims_that_may_be_too_much_together_are_not_promised(left: str, answer: str) -> None:
+    """kube-scheduler places both, and the second volume may not come about."""
+    made = [claim("x"), claim("y"), a_pod("p", "x"), a_pod("q", "y")]
+    assert said(made, A, storage_class(), csi_driver(), capacity("c", left)) == answer
 
 
 def test_nodes_without_zone_labels_take_volumes_with_zone_labels() -> None:

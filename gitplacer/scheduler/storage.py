@@ -14,11 +14,13 @@ from itertools import product
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gitplacer.documents import Cursor
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import LabelPairs
 from gitplacer.model.workload import ClaimSpec, NodeTerm
+from gitplacer.scheduler.capacities import CAPACITY, DRIVER, Capacities, read_capacities
 from gitplacer.scheduler.reading import cursor_of, pairs
 from gitplacer.workloads.claims import CLASS_ANNOTATION, claim_spec
 from gitplacer.workloads.constraints import node_term
@@ -27,7 +29,7 @@ Reach = tuple[tuple[NodeTerm, ...], ...]
 """Nodes from which a volume is reached: one term of each."""
 
 CLAIM, VOLUME, CLASS, CSI_NODE = "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode"
-KINDS = (CLAIM, VOLUME, CLASS, CSI_NODE)
+KINDS = (CLAIM, VOLUME, CLASS, CSI_NODE, DRIVER, CAPACITY)
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 SHARED_MODES = ("ReadWriteMany", "ReadOnlyMany")
 ONE_POD, ONE_NODE = "ReadWriteOncePod", "ReadWriteOnce"
@@ -141,6 +143,7 @@ class Storage(Struct, frozen=True):
     drivers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     topology_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kinds: frozenset[str] = frozenset()
+    capacities: Capacities = Capacities()
 
     @property
     def default_class(self) -> StorageClass | None:
@@ -156,9 +159,7 @@ class Storage(Struct, frozen=True):
     def with_claims(self, more: Mapping[ClaimKey, ClaimSpec]) -> Storage:
         """The same with claims that are about to be made; one that is there already stays as it is."""
         made = {key: VolumeClaim(spec=spec, new=True) for key, spec in more.items()}
-        return Storage(
-            {**made, **self.claims}, self.volumes, self.classes, self.drivers, self.topology_keys, self.kinds
-        )
+        return replace(self, claims={**made, **self.claims})
 
 
 def read_storage(objects: Iterable[Mapping[str, Any]]) -> Storage:
@@ -176,6 +177,7 @@ def read_storage(objects: Iterable[Mapping[str, Any]]) -> Storage:
         drivers=drivers,
         topology_keys=_topology_keys(by_kind[CSI_NODE]),
         kinds=frozenset(kind for kind, found in by_kind.items() if found),
+        capacities=read_capacities(by_kind),
     )
 
 

@@ -12,7 +12,7 @@ Source: kubernetes 1.34 pkg/scheduler/framework/plugins: volumebinding, volumezo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,8 +20,10 @@ from msgspec.structs import replace
 from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Requirement
 from gitplacer.model.podrules import PodTerm, Selector
+from gitplacer.model.quantity import render
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import ClaimSpec, NodeTerm, PodVolumeClaim
+from gitplacer.scheduler.capacities import reached
 from gitplacer.scheduler.objects import Node, Pod
 from gitplacer.scheduler.pools import Pool, contested, includes, joined, titles
 from gitplacer.scheduler.reading import ClusterObjects
@@ -102,6 +104,8 @@ class _Settling:
         self._doubts: dict[Objection, None] = {}
         self._unknown: dict[str, None] = {}
         self._notes: dict[str, None] = {}
+        self._to_make: dict[str, dict[ClaimKey, int]] = defaultdict(dict)
+        """By class and claim the sizes of volumes that may have to be made where drivers tell how much they have left."""
 
     def all(self) -> Settled:
         asked = [self._of_pod(pod) for pod in self._gang]
@@ -120,6 +124,7 @@ class _Settling:
         for pool in pools:
             self._check(pool, sum(count for one, count in pools.items() if includes(pool, one)))
         self._check_contests(pools)
+        self._check_capacities()
         attached = self._attached_already()
         if any(driver in limited for each in asked for driver in each.attached.values()) and None in attached:
             self._unknown[_NOT_LISTED] = None
@@ -247,7 +252,7 @@ class _Settling:
         if found is None:
             return
         if found.delayed and claim.node:
-            self._of_chosen(key, claim.node, found, asked)
+            self._of_chosen(key, claim.spec, claim.node, found, asked)
         elif found.delayed:
             self._of_delayed(key, claim, found, asked)
         elif claim.new:
@@ -269,15 +274,48 @@ class _Settling:
 
     # -- claims without a volume ----------------------------------------------------------------------------------
 
-    def _of_chosen(self, key: ClaimKey, node: str, storage_class: StorageClass, asked: _Asked) -> None:
+    def _of_chosen(self, key: ClaimKey, spec: ClaimSpec, node: str, storage_class: StorageClass, asked: _Asked) -> None:
         """A node was chosen for its pod, so that nothing but a volume that is made there will do; the class is asked once more whether it makes one."""
         if not storage_class.provisions:
             message = f"claim {_name(key)} is to be made on node {node}, and nothing makes volumes of class {storage_class.name}"
             self._refuse(Reason.VOLUME_NOT_BOUND, message)
             return
         asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (node,)),)),))
-        asked.reach.extend(storage_class.topologies)
+        asked.reach.extend(self._made_on(key, spec, storage_class, ()) or ())
         self._attach_any(key, (), storage_class, asked)
+
+    def _made_on(
+        self, key: ClaimKey, spec: ClaimSpec, storage_class: StorageClass, free: Collection[Volume]
+    ) -> Reach | None:
+        """
+        The nodes for which a class makes a volume for a claim, which may also be given one of some that are `free`; None where it makes none, () where
+        it does for all.
+        """
+        if not storage_class.provisions:
+            return None
+        capacities, name = self._storage.capacities, storage_class.name
+        if capacities.may_be_asked(name):
+            self._unknown[f"how much is left for volumes of class {name}: no CSIDriver is listed"] = None
+        if not spec.size or not capacities.are_asked(storage_class.provisioner):
+            return storage_class.topologies
+        if fitting := capacities.large_enough(name, spec.size):
+            self._to_make[name][key] = spec.size
+            return (*storage_class.topologies, *reached(fitting))
+        if not free:
+            message = f"claim {_name(key)} asks for {render('storage', spec.size)}, and no CSIStorageCapacity of class {name} has so much left"
+            self._refuse(Reason.VOLUME_NOT_BOUND, message)
+        return None
+
+    def _check_capacities(self) -> None:
+        """
+        Each claim is held against what is left as if it came alone, by kube-scheduler too. Where some together may be too much for a place, the volumes
+        of the last cannot be made there, and their pods are taken off it again.
+        """
+        for name, made in sorted(self._to_make.items()):
+            sizes = made.values()
+            if any(sum(sizes) > each.left for each in self._storage.capacities.large_enough(name, min(sizes))):
+                message = f"{len(made)} volumes of class {name} are to be made, and some CSIStorageCapacity has too little left for all of them"
+                self._doubts[Objection(Reason.VOLUME_NOT_MADE_YET, message)] = None
 
     def _of_delayed(self, key: ClaimKey, claim: VolumeClaim, storage_class: StorageClass, asked: _Asked) -> None:
         """The volume is taken, or made, where the first pod is."""
@@ -289,10 +327,10 @@ class _Settling:
         free = self._candidates(claim.spec, storage_class)
         shared = self._users[key] > 1
         self._attach_any(key, free, storage_class, asked)
-        if storage_class.provisions and not free:
-            asked.reach.extend(storage_class.topologies)
+        made_on = self._made_on(key, claim.spec, storage_class, free)
+        if made_on is not None and not free:
+            asked.reach.extend(made_on)
         elif not shared:
-            made_on = storage_class.topologies if storage_class.provisions else None
             asked.pools[Pool(frozenset(v.name for v in free), storage_class.name, made_on)] += 1
         else:
             self._of_any(key, free, storage_class, asked)
