@@ -733,6 +733,18 @@ def test_devices_that_running_pods_have_claimed_are_told_where_a_gang_claims_som
     assert judged([a_pod("p")], [node, *there]).left_out == ()
 
 
+def test_that_devices_of_drivers_are_not_counted_is_told_where_no_node_has_any() -> None:
+    """Else `No` reads as if the cluster had none, whatever its ResourceSlices offer."""
+    request_ = {"name": "r", "exactly": {"deviceClassName": "gpu.example.com"}}
+    template = thing("ResourceClaimTemplate", "gpus", "ray", spec={"spec": {"devices": {"requests": [request_]}}})
+    template["apiVersion"] = "resource.k8s.io/v1"
+    found = judged([template, a_pod("p", resourceClaims=GPUS)], [machine("x"), a_pod("r", nodeName="x")])
+    assert found.answer.fit == "No"
+    [told] = found.left_out
+    assert told.startswith("which devices of class gpu.example.com DRA drivers offer")
+    assert judged([a_pod("p")], [machine("x")]).left_out == ()
+
+
 TEAM_A = {"team": "a"}
 OTHERS = pod_rule("podAntiAffinity", {}, HOSTNAME, namespaceSelector={"matchLabels": TEAM_A})
 """Keeps pods off its node that are of a namespace of team a."""

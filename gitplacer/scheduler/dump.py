@@ -181,9 +181,16 @@ def _with_namespaces(cluster: ClusterObjects, beside: Sequence[Manifest]) -> Clu
 
 def _unseen(dump: Dump, gang: Sequence[Pod]) -> Iterator[str]:
     """
-    What a dump does not tell: which devices are claimed already, and what rules about other pods ask of namespaces of which it lists none. That each
+    What a dump does not tell: which devices there are to claim and which are claimed already, and what rules about other pods ask of namespaces of which it lists none. That each
     of these has its name for a label is known.
     """
+    classes = {name for pod in gang for name in pod.requests if name.startswith(DEVICE_CLASS)}
+    if nowhere := sorted(classes - {name for node in dump.cluster.nodes for name in node.allocatable}):
+        names = few([name.removeprefix(DEVICE_CLASS) for name in nowhere])
+        yield (
+            f"which devices of class {names} DRA drivers offer (ResourceSlices): those count that a node has as {DEVICE_CLASS}<class> "
+            "in its allocatable, and none has"
+        )
     if dump.claiming and any(name.startswith(DEVICE_CLASS) for pod in gang for name in pod.requests):
         pods = "1 pod that runs has" if dump.claiming == 1 else f"{dump.claiming} pods that run have"
         yield f"which devices {pods} by resource claims"
