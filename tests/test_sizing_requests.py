@@ -368,6 +368,8 @@ def test_a_constraint_no_scheduler_would_accept_is_a_problem(spec: dict[str, Any
         ({"schedulingGates": [{"name": "wait"}]}, "schedulingGates"),
         ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}, "a ResourceClaim that several pods share"),
         ({"schedulerName": "volcano"}, "what scheduler volcano does otherwise than kube-scheduler"),
+        ({"volumes": [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}}]}, "(awsElasticBlockStore)"),
+        ({"volumes": [{"name": v, "rbd": {"image": v}} for v in "vw"]}, "a disk that a pod names itself (rbd)"),
     ],
 )
 def test_what_the_fit_does_not_look_at_is_named_once(spec: dict[str, Any], named: str) -> None:

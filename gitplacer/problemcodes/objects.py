@@ -202,7 +202,7 @@ CODES: Mapping[str, Code] = {
     ),
     "NotCounted": Code(
         "A scheduling constraint, or some of the pods, is not counted",
-        "Scheduling gates, shared resource claims, another scheduler (`schedulerName`) and the hosts of a replica that belong on nodes nobody names narrow where pods "
+        "Scheduling gates, shared resource claims, disks that a pod names itself, another scheduler (`schedulerName`) and the hosts of a replica that belong on nodes nobody names narrow where pods "
         "may run, as do the selectors, capacity and constraints of a ResourceClaimTemplate: all devices of its class are counted, and none where it only watches them (`adminAccess`). The part of a GPU that an annotation asks KAI Scheduler or Run:ai for (`gpu-fraction`, `gpu-memory`) stands in no resource, nor does what webhooks add to pods that ask for it by an annotation or a label: the sidecars of Cloud Storage FUSE on GKE, Vault, Istio, Linkerd and Dapr. And a WorkloadKind may name pods that it does not count, such as those of a database that an operator "
         "installs. `gitplacer size` and `gitplacer fit` count nothing of a kind that they do not know, which may be a misspelt one. The fit does not look at them, so it may be too optimistic. Nothing is held.",
         "Leave room, or choose nodes by selector; for replicas of several hosts say in the Cluster what joins their nodes "

@@ -17,6 +17,12 @@ from gitplacer.workloads.facts import Reference
 _SINGLE_NODE = ("ReadWriteOnce", "ReadWriteOncePod")
 
 
+DISKS = (
+    "awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk", "iscsi", "portworxVolume", "rbd", "vsphereVolume",
+)  # fmt: skip
+"""Disks that a pod may name itself. kube-scheduler keeps some apart that name the same one, and counts others for what a driver attaches to a node."""
+
+
 def single_node_claim(spec: Cursor) -> str:
     """
     Why a claim's pods must not be started elsewhere, or ''. A claim without `accessModes`, which the API server
@@ -56,6 +62,12 @@ def claim_spec(claim: Cursor) -> ClaimSpec:
         selector=selector_of(spec, "selector").requirements or (),
         volume=spec.text("volumeName"),
     )
+
+
+def own_disks(spec: Cursor) -> Iterator[str]:
+    """The sorts of disks that the pods of a spec name themselves, without a claim."""
+    volumes = spec.items("volumes") if spec.has("volumes") else []
+    yield from (sort for sort in DISKS if any(volume.has(sort) for volume in volumes))
 
 
 def pod_claims(spec: Cursor) -> Iterator[PodVolumeClaim]:

@@ -21,7 +21,7 @@ from gitplacer.model.workload import NO_NAMES, Named, PodShape
 from gitplacer.problems import Severity
 from gitplacer.workloads import podlevel
 from gitplacer.workloads.bounds import bounded_pod
-from gitplacer.workloads.claims import pod_claims
+from gitplacer.workloads.claims import own_disks, pod_claims
 from gitplacer.workloads.constraints import NamedPorts, constraints, tolerations
 from gitplacer.workloads.facts import ObjectFacts, PodLabels, Reference, Role, distinct, existing
 from gitplacer.workloads.images import is_image
@@ -300,6 +300,8 @@ def _not_counted(spec: Cursor, around: Surroundings) -> Iterator[tuple[str, str]
         yield "schedulingGates", "schedulingGates"
     if any(claim.has("resourceClaimName") for claim in spec.items("resourceClaims")):
         yield "resourceClaims", "a ResourceClaim that several pods share"
+    for sort in own_disks(spec):
+        yield "volumes", f"a disk that a pod names itself ({sort})"
     if (scheduler := spec.text("schedulerName")) not in ("", DEFAULT_SCHEDULER):
         yield "schedulerName", f"what scheduler {scheduler} does otherwise than kube-scheduler"
 
