@@ -141,6 +141,7 @@ profiles = st.builds(
     score=st.sampled_from(RESOURCE_SCORES),
     ties=st.sampled_from(["first", "last", "drawn", "harm"]),
     seed=st.integers(0, 170),
+    late=st.sampled_from([0, 0, 1, 2, 300]),
 )
 
 

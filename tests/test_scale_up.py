@@ -6,7 +6,7 @@ import pytest
 
 from gitplacer.explain import verdict_text
 from gitplacer.hydrate import Hydration
-from tests.stories import ANYWHERE, Story, cluster, decisions, deployment, outcome, rayservice, snapshot
+from tests.stories import ANYWHERE, PRIVILEGED, Story, cluster, decisions, deployment, outcome, rayservice, snapshot
 
 APP = rayservice("x", "app")  # a head of 2 cores and 2Gi, a worker of 2 cores, 4Gi and a GPU
 
@@ -64,6 +64,33 @@ def test_a_zone_does_not_count_whose_machines_would_take_none_of_the_pods(other:
         scaling(f"nodeTypes: [{one}, {{name: other, max: 1, {other % ZONE}}}]"), ANYWHERE, web, capacity=there
     )
     assert outcome(story.run()) == {"x/app": "Place c FitsByScaleUp"}
+
+
+@pytest.mark.parametrize(
+    ("tolerated", "expected"),
+    [
+        ("first second", {"x/first": "Place c Fits", "x/second": "Place c FitsByScaleUp"}),
+        ("second", {"x/first": "Place c Fits", "x/second": "Wait  TightFit"}),
+    ],
+)
+def test_pods_that_need_a_machine_are_there_before_it_and_take_what_others_were_promised(
+    tolerated: str, expected: dict[str, str]
+) -> None:
+    """
+    Both want one port, and `n1` has it once. A machine would be liked better by the second, were it there; but it comes because somebody waits for
+    it. Is it the first that waits, it has to tolerate the machine.
+    """
+    apps: dict[str, str] = {}
+    for name in ("first", "second"):
+        spec = "tolerations: [{key: own, operator: Exists}]" if name in tolerated.split() else ""
+        [(path, text)] = deployment("x", name, "requests: {cpu: 1, memory: 1Gi}", spec=spec).items()
+        apps[path] = text.replace("image: i,", "image: i, ports: [{containerPort: 1, hostPort: 80}],")
+    machine = (
+        "{name: g, max: 1, allocatable: {cpu: 8, memory: 32Gi, pods: 9}, taints: [{key: own, effect: NoSchedule}]}"
+    )
+    there = snapshot("c", "n1 8 32Gi|, taints: [{key: spared, effect: PreferNoSchedule}]")
+    fleet = scaling(f"nodeTypes: [{machine}]")
+    assert outcome(Story.of(fleet, PRIVILEGED, ANYWHERE, apps, capacity=there).run()) == expected
 
 
 GROUP = 'name: asg, nodeType: g5, max: %d, allocatable: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "1"}'

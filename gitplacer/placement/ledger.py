@@ -46,6 +46,7 @@ _FINISHED = ("Succeeded", "Failed")
 CROWDED = 0.4
 """The share of what is free from which on it counts as much that it is promised."""
 WITH_MACHINES = "with the machines that are to be added"
+BEFORE_MACHINES = "before the machines that are to be added have come"
 _BESIDE = " (update)"
 """Ends the name under which a group holds the room of pods that come beside those it has. No id of a group has a space."""
 _REMEMBERED = 64
@@ -276,7 +277,7 @@ class Ledger:
         if self._coarse and gang and not lucky:
             return False
         now = all(
-            self._stage.proves(gang, self.coming, lucky=lucky, added=added)
+            self._stage.proves(gang, self.coming, lucky=lucky, added=added, late=bool(added and (lucky or opened)))
             for added in self._machines(gang, lucky, opened)
         )
         return now and all(later.proves(gang, lucky=lucky, opened=opened) for later in self._later)
@@ -315,10 +316,11 @@ class Ledger:
         """
         if self._coarse and gang and not lucky:
             return COARSE
-        for number, added in enumerate(self._machines(gang, lucky, opened)):
-            now = self._stage.tight(gang, self.coming, lucky=lucky, added=added)
+        for added, late in self._trials(gang, lucky, opened):
+            now = self._stage.tight(gang, self.coming, lucky=lucky, added=added, late=late)
             if now is not None:
-                return replace(now, order=f"{now.order}, {WITH_MACHINES}") if number and now is not NOT_TRIED else now
+                when = BEFORE_MACHINES if late else WITH_MACHINES if added and not (lucky or opened) else ""
+                return replace(now, order=f"{now.order}, {when}") if when and now is not NOT_TRIED else now
         # Room was kept on the strength of a proof, so it takes a proof to let others in beside it, or a trial of those for whom there is none.
         safe = all(later.is_certain(gang, lucky=lucky, opened=opened) for later in self._later)
         return None if safe else NOT_TRIED
@@ -326,8 +328,8 @@ class Ledger:
     def steps_of_trial(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> int:
         """How many steps it took to find that out: pods bound, times their sorts."""
         return sum(
-            self._stage.steps_of_trial(gang, self.coming, lucky=lucky, added=added)
-            for added in self._machines(gang, lucky, opened)
+            self._stage.steps_of_trial(gang, self.coming, lucky=lucky, added=added, late=late)
+            for added, late in self._trials(gang, lucky, opened)
         )
 
     def _machines(self, gang: Gang, lucky: bool, opened: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -343,6 +345,16 @@ class Ledger:
         yield ()
         if added and (self._stage.minds(gang, self.coming) or self.coming.ruled(False)):
             yield added
+
+    def _trials(self, gang: Gang, lucky: bool, opened: Sequence[str]) -> Iterator[tuple[tuple[str, ...], bool]]:
+        """
+        The same as trials. Pods for which machines have to come are there before these, and take what they find; a proof holds wherever they go, and a
+        trial has them go where scores say, which is to empty machines if there are some. So others have to find their room in either case.
+        """
+        for added in self._machines(gang, lucky, opened):
+            yield added, False
+            if added and (lucky or opened):
+                yield added, True
 
     def _proves_beside_machines(self, gang: Gang) -> bool:
         """Whether there is a proof also with the machines that are to be added for others, for a gang of which it is known that there is one without them."""

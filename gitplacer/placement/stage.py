@@ -179,17 +179,19 @@ class Stage:
         )
         return len(sets) + sum(told_apart)
 
-    def proves(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> bool:
+    def proves(
+        self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = (), late: bool = False
+    ) -> bool:
         """
         Whether it is known without a trial that every order works. A `lucky` gang may be left out itself. `added` are the types of
-        machines that are to come as well.
+        machines that are to come as well, `late` if it has to work both where these are there and where they come for pods that have found no other.
         """
         if lucky and not coming.must(lucky):
             return True
         if self._heard and self.minds(gang, coming):
-            key = _key(gang, coming, lucky, added)
-            if key in self._heard:
-                return self._answers[key][0] is None
+            keys = [_key(gang, coming, lucky, added, when) for when in ((False, True) if late else (False,))]
+            if all(key in self._heard for key in keys):
+                return all(self._answers[key][0] is None for key in keys)
         return self._proof(gang, coming, lucky, added)
 
     def lacks_proof(self, gang: Gang, coming: Arrivals, first: Callable[[PodShape], int]) -> Lack | None:
@@ -214,26 +216,31 @@ class Stage:
                 return Lack((shape, count))
         return None if self._proof(gang, coming, False, ()) else Lack()
 
-    def tight(self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = ()) -> Tight | None:
+    def tight(
+        self, gang: Gang, coming: Arrivals, *, lucky: bool = False, added: tuple[str, ...] = (), late: bool = False
+    ) -> Tight | None:
         """
         An order that leaves out a pod of a gang, or one that was promised otherwise; None if there is none that we can find. Of
-        a `lucky` gang pods may be left out, but not for its sake those of others who count on more than luck.
+        a `lucky` gang pods may be left out, but not for its sake those of others who count on more than luck. Machines that are added are there
+        already, or are `late` and come for pods that have found no other.
         """
         if lucky and not coming.must(lucky):
             return None
-        key = _key(gang, coming, lucky, added)
+        key = _key(gang, coming, lucky, added, late)
         if key not in self._answers:
-            self._answers[key] = self._tried(gang, coming, lucky, added)
+            self._answers[key] = self._tried(gang, coming, lucky, added, late)
         self._heard.add(key)
         return self._answers[key][0]
 
-    def steps_of_trial(self, gang: Gang, coming: Arrivals, *, lucky: bool, added: tuple[str, ...]) -> int:
+    def steps_of_trial(self, gang: Gang, coming: Arrivals, *, lucky: bool, added: tuple[str, ...], late: bool) -> int:
         """How many steps the answer to `tight` took; 0 where nothing was tried."""
         if lucky and not coming.must(lucky):
             return 0
-        return self._answers.get(_key(gang, coming, lucky, added), (None, 0))[1]
+        return self._answers.get(_key(gang, coming, lucky, added, late), (None, 0))[1]
 
-    def _tried(self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> tuple[Tight | None, int]:
+    def _tried(
+        self, gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...], late: bool
+    ) -> tuple[Tight | None, int]:
         if self._proof(gang, coming, lucky, added):
             return None, 0
         near = None if self.minds(gang, coming) else self._near(gang, coming, lucky, added)
@@ -262,7 +269,7 @@ class Stage:
         must = {k for k, promised in zip(board.class_of, sure, strict=True) if promised}
         first_pods = tuple(dict.fromkeys(board.class_of[i] for i in heads if i < len(pods)))
         may_wait = frozenset(range(len(board.classes))) - must
-        answer = refuted(board, may_wait, steps, first_pods, unproved=near is not None)
+        answer = refuted(board, may_wait, steps, first_pods, unproved=near is not None, late=len(added) if late else 0)
         if not isinstance(answer, Refuted):
             return None, answer * len(pods) * sorts
         left = Counter(sets[board.class_of.index(k)] for k in answer.left)
@@ -401,6 +408,6 @@ def _too_many(gang: Gang) -> Shortfall:
     return Shortfall(largest.role, 0, largest.count, NOTHING, (), 0, Reason.SEARCH_BOUND)
 
 
-def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...]) -> _Key:
+def _key(gang: Gang, coming: Arrivals, lucky: bool, added: tuple[str, ...], late: bool = False) -> _Key:
     # In which order they were promised room decides which orders are tried, so it is part of the question.
-    return gang, lucky, added, tuple((other.group, other.gang, other.must(lucky)) for other in coming)
+    return gang, lucky, added, late, tuple((other.group, other.gang, other.must(lucky)) for other in coming)

@@ -222,11 +222,13 @@ def refuted(
     heads: Sequence[int] = (),
     *,
     unproved: bool = False,
+    late: int = 0,
 ) -> Refuted | int:
     """
     The first run that leaves a pod out, or the number of runs that do not; 0 where it is proved that none does. Pods of classes
     that `may_wait` come too, and may be left out. `steps` bounds how many pods are bound in all. `heads` are the classes of
-    pods that may come first where several gangs come together. `unproved`: it is known that there is no proof.
+    pods that may come first where several gangs come together. `unproved`: it is known that there is no proof. So many of the
+    last nodes are `late`: they come for pods that have found no other.
     """
     if not unproved and board.never_crowded(may_wait):
         return 0
@@ -239,6 +241,7 @@ def refuted(
         tried += 1
         if (sequence, profile.score) in settled:
             continue  # luck had no say: it ends as the first did, and counts as tried
+        profile = replace(profile, late=late) if late else profile
         run = play(sequence, profile, may_wait=may_wait)
         if not run.by_luck:
             settled.add((sequence, profile.score))

@@ -80,7 +80,7 @@ class Machine:
         pods, nodes, left, by_luck = _run(
             self._start, self._free.copy(), self._offered, self._amounts.copy(), self._admits, self._asks, self._adds,
             self._clash, self._devices, classes, waits, whole and self._orderless, self._looked_at,
-            score, _TIES.index(profile.ties), profile.seed, self._room, self._worth[score], self._alike,
+            score, _TIES.index(profile.ties), profile.seed, profile.late, self._room, self._worth[score], self._alike,
             self._near._replace(counts=self._near.counts.copy()), self._tastes,
         )  # fmt: skip
         bound = tuple((order[i], node) for i, node in zip(pods.tolist(), nodes.tolist(), strict=True))
@@ -98,12 +98,12 @@ _compiled = numba.njit
 
 @compiled
 def _run(
-    start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, final, looked_at, score, ties, seed,
+    start, free, offered, amounts, admits, asks, adds, clash, devices, order, waits, final, looked_at, score, ties, seed, late,
     first_room, first_worth, alike, near, tastes,
 ):  # fmt: skip
     """
     Bind pods in order, and those that find no node again after the others, as long as any does; if it is `final` that one finds none, the run ends there, unless it
-    may wait. Returns which pods were bound, in turn, and to which nodes, those that were left out, and whether luck decided; `free`,
+    may wait. So many of the last nodes are `late`: they come when no pod finds another. Returns which pods were bound, in turn, and to which nodes, those that were left out, and whether luck decided; `free`,
     `amounts` and the counts of `near` are written to. `first_room` and `first_worth` are what is known of nodes with nothing bound, by this score; more is added.
     `alike`: nodes of one load are.
     """
@@ -129,7 +129,7 @@ def _run(
             k = order[i]
             allowed(k, near, lets)
             count = 0
-            for n in range(nodes):
+            for n in range(nodes - late):
                 if room[k, n] == _UNKNOWN:
                     room[k, n] = _room(n, k, -1, free, admits, asks, clash, on)
                     if not touched[n]:
@@ -138,7 +138,7 @@ def _run(
                     feasible[count] = n
                     count += 1
             if count == 0:
-                if not final:
+                if not final or late > 0:
                     pending[waiting] = i
                     waiting += 1
                 elif not waits[k]:
@@ -186,7 +186,9 @@ def _run(
             pods[bound], went[bound] = i, n
             bound += 1
         if waiting == len(pending):
-            break
+            if late == 0:
+                break
+            late = 0
         pending = pending[:waiting].copy()
     return pods[:bound], went[:bound], pending, by_luck
 

@@ -35,11 +35,13 @@ class Profile(Struct, frozen=True):
     """
     How nodes are chosen: `score` is `spread` (LeastAllocated, the default), `pack` (MostAllocated) or `pack devices` (the same
     with a weight of 5 for devices), each with the other default plugins; or a heuristic. Ties go by `ties`, drawn with `seed`, which is also where the search for feasible nodes begins on large clusters.
+    So many of the last nodes are `late`: they come for pods that have found no other.
     """
 
     score: Score = "spread"
     ties: Ties = "first"
     seed: int = 0
+    late: int = 0
 
     def __str__(self) -> str:
         scores = {
@@ -78,9 +80,9 @@ def simulate(
     chooser = Chooser(board, state, profile, order)
     bound: list[tuple[int, int]] = []
     pending = list(order)
-    final = board.orderless and whole
     while pending:
         waiting = []
+        final = board.orderless and whole and not chooser.late
         for k in pending:
             node = chooser.choose(k)
             if node is None:
@@ -92,7 +94,9 @@ def simulate(
             state.bind(k, node)
             chooser.remaining[k] -= 1
             bound.append((k, node))
-        if len(waiting) == len(pending):
+        if len(waiting) == len(pending) and chooser.late:
+            chooser.late = 0
+        elif len(waiting) == len(pending):
             return Run(tuple(bound), tuple(k for k in waiting if k not in may_wait), chooser.by_luck)
         pending = waiting
     return Run(tuple(bound), (), chooser.by_luck)
@@ -131,14 +135,15 @@ def looked_at(nodes: int) -> int:
 
 class Chooser:
     """
-    Picks nodes for one run; `remaining` are the pods of each class that are still to come, this one included. `by_luck` is as in
-    `Run`: nodes of one load are alike where nothing but loads counts, and then it is all the same which of them a pod gets.
+    Picks nodes for one run; `remaining` are the pods of each class that are still to come, this one included. `late` are so many of the
+    last nodes that are not there yet. `by_luck` is as in `Run`: nodes of one load are alike where nothing but loads counts, and then it is all the same which of them a pod gets.
     """
 
     def __init__(self, board: Board, state: Bound, profile: Profile, order: Sequence[int]) -> None:
         self._board = board
         self._state = state
         self._profile = profile
+        self.late = profile.late
         self._drawn = profile.seed * 2654435761 % 2**32
         self._from = self._draw(len(board.nodes)) if len(board.nodes) > ALL_NODES and profile.seed else 0
         self.remaining = [0] * len(board.classes)
@@ -153,6 +158,8 @@ class Chooser:
         if self._only_loads is not None:
             return self._choose_by_load(self._only_loads, k)
         feasible = self._state.allows(k).nonzero()[0]
+        if self.late:
+            feasible = feasible[feasible < len(self._board.nodes) - self.late]
         if len(feasible) == 0:
             return None
         if len(feasible) == 1:
@@ -164,6 +171,8 @@ class Chooser:
     def _choose_by_load(self, score: ResourceScore, k: int) -> int | None:
         """The same where loads are all that counts: one look at the resources of each node tells filters and scores."""
         worth = self._board.loads.scores(score, k, self._state.load)
+        if self.late:
+            worth = worth[: max(0, len(worth) - self.late)]
         highest = max(worth, default=NO_ROOM)
         if highest == NO_ROOM:
             return None
