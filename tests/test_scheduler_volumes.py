@@ -114,9 +114,8 @@ def test_what_a_driver_has_left_narrows_what_else_is_said() -> None:
     chosen = claim("x", annotations={SELECTED: "b"})
     assert where([a_pod("p", "x")], A, B, C, storage_class(), chosen, *told) == set()
     waits = volume("v", term(ZONE, "b"))
-    assert where([claim("x"), a_pod("p", "x")], A, B, C, storage_class(), waits, *told) == {"a", "b", "c"}
+    assert said([claim("x"), a_pod("p", "x")], A, B, C, storage_class(), waits, *told) == "TightFit VolumeNotMadeYet"
     too_little = [csi_driver(), capacity("x", "1Gi")]
-    assert where([claim("x"), a_pod("p", "x")], A, B, C, storage_class(), waits, *too_little) == {"b"}
     assert said([claim("x"), a_pod("p", "x")], A, storage_class(), *too_little) == "No VolumeNotBound"
     bound = [claim("x", bound="v"), volume("v")]
     assert said([a_pod("p", "x")], A, storage_class(), *bound, *too_little) == "Fits"
@@ -262,6 +261,38 @@ def test_pods_that_share_an_unbound_claim_fit_in_one_zone() -> None:
     found = judged([claim("x"), a_pod("p", "x", cpu="5"), a_pod("q", "x", cpu="5")], [A, B, *objects])
     assert found.answer.fit == "TightFit"  # the first may go to b, where there is no room for the second
     assert set(found.answer.placement.values()) == {"a", "a2"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "given", "waiting"),
+    [
+        ("No VolumeNotBound", [claim("x", cls="local"), claim("y", cls="local")], [volume("v", cls="local")]),
+        ("Fits", [claim("x", cls="local"), claim("y", cls="local")], [volume(v, cls="local") for v in "vw"]),
+        ("TightFit VolumeNotMadeYet", [claim("x", cls="local"), claim("y", cls="local")],
+         [volume("v", term(HOST, "a"), cls="local"), volume("w", term(HOST, "b"), cls="local")]),
+        ("Fits", [claim("x"), claim("y", cls="local")], [volume("v"), volume("w", cls="local")]),
+        ("TightFit VolumeNotMadeYet", [claim("x"), claim("y")], [volume("v")]),  # the other is made somewhere
+        ("TightFit VolumeNotMadeYet", [claim("x"), claim("y")], [volume("v"), volume("w")]),
+        ("No VolumeNotBound", [claim("x", cls="now"), claim("y", cls="now")], [volume("v", cls="now")]),
+    ],
+)  # fmt: skip
+def test_claims_that_several_pods_share_need_a_volume_each(answer: str, given: list[Json], waiting: list[Json]) -> None:
+    pods = [a_pod(f"{name}{i}", name) for name in "xy" for i in (1, 2)]
+    classes = [LOCAL, storage_class(), storage_class("now", delayed=False, provisioner="kubernetes.io/no-provisioner")]
+    assert said([*given, *pods], A, B, *classes, *waiting) == answer
+
+
+def test_of_pods_that_share_a_claim_one_goes_to_the_node_that_was_chosen_and_others_near_it() -> None:
+    chosen = claim("x", annotations={SELECTED: "a"})
+    pods = [a_pod(name, "x", cpu="6") for name in "pq"]
+    assert said(pods, A, machine("a2"), storage_class(), chosen) == "TightFit VolumeNotMadeYet"
+    assert said(pods[:1], A, machine("a2"), storage_class(), chosen) == "Fits"
+
+
+def test_pods_that_share_a_claim_go_also_where_no_volume_waits_and_one_is_made() -> None:
+    pods = [claim("x"), a_pod("p", "x"), a_pod("q", "x")]
+    full = a_pod("full", cpu="8", nodeName="b")
+    assert said(pods, A, B, storage_class(), volume("v", term(HOST, "b")), full) == "TightFit VolumeNotMadeYet"
 
 
 @pytest.mark.parametrize(("replicas", "answer"), [(3, "Fits"), (4, "No VolumeNotBound")])

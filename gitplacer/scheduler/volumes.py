@@ -12,7 +12,7 @@ Source: kubernetes 1.34 pkg/scheduler/framework/plugins: volumebinding, volumezo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -104,6 +104,8 @@ class _Settling:
         self._doubts: dict[Objection, None] = {}
         self._unknown: dict[str, None] = {}
         self._notes: dict[str, None] = {}
+        self._wanted: dict[ClaimKey, Pool] = {}
+        """Volumes of which a claim takes one wherever its pods are, so that no node has so many of them."""
         self._to_make: dict[str, dict[ClaimKey, int]] = defaultdict(dict)
         """By class and claim the sizes of volumes that may have to be made where drivers tell how much they have left."""
 
@@ -120,7 +122,8 @@ class _Settling:
                 for other in wider[pool]:
                     more[named[other]] += count
             pods.append(self._with(pod, each, Resources(more)))
-        self._check_numbers(pools)
+        self._check_numbers(pools + Counter(self._wanted.values()))
+        self._check_wanted(pools)
         for pool in pools:
             self._check(pool, sum(count for one, count in pools.items() if includes(pool, one)))
         self._check_contests(pools)
@@ -280,31 +283,31 @@ class _Settling:
             message = f"claim {_name(key)} is to be made on node {node}, and nothing makes volumes of class {storage_class.name}"
             self._refuse(Reason.VOLUME_NOT_BOUND, message)
             return
-        asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (node,)),)),))
-        asked.reach.extend(self._made_on(key, spec, storage_class, ()) or ())
+        if self._users[key] > 1:  # one of them goes there, and the others where the volume is reached then
+            self._doubt(key, f"it is to be made on node {node}, and {self._users[key]} pods share it")
+        else:
+            asked.reach.append((NodeTerm(fields=(Requirement("metadata.name", "In", (node,)),)),))
+        asked.reach.extend(self._made_on(key, spec, storage_class))
         self._attach_any(key, (), storage_class, asked)
 
-    def _made_on(
-        self, key: ClaimKey, spec: ClaimSpec, storage_class: StorageClass, free: Collection[Volume]
-    ) -> Reach | None:
-        """
-        The nodes for which a class makes a volume for a claim, which may also be given one of some that are `free`; None where it makes none, () where
-        it does for all.
-        """
-        if not storage_class.provisions:
-            return None
+    def _made_on(self, key: ClaimKey, spec: ClaimSpec, storage_class: StorageClass) -> Reach:
+        """The nodes for which a class makes a volume for a claim; () is all of them."""
+        name = storage_class.name
+        if not self._asks_capacity(spec, storage_class):
+            return storage_class.topologies
+        if fitting := self._storage.capacities.large_enough(name, spec.size):
+            self._to_make[name][key] = spec.size
+            return (*storage_class.topologies, *reached(fitting))
+        message = f"claim {_name(key)} asks for {render('storage', spec.size)}, and no CSIStorageCapacity of class {name} has so much left"
+        self._refuse(Reason.VOLUME_NOT_BOUND, message)
+        return storage_class.topologies
+
+    def _asks_capacity(self, spec: ClaimSpec, storage_class: StorageClass) -> bool:
+        """Whether the driver is asked how much it has left, before a class makes a volume for a claim."""
         capacities, name = self._storage.capacities, storage_class.name
         if capacities.may_be_asked(name):
             self._unknown[f"how much is left for volumes of class {name}: no CSIDriver is listed"] = None
-        if not spec.size or not capacities.are_asked(storage_class.provisioner):
-            return storage_class.topologies
-        if fitting := capacities.large_enough(name, spec.size):
-            self._to_make[name][key] = spec.size
-            return (*storage_class.topologies, *reached(fitting))
-        if not free:
-            message = f"claim {_name(key)} asks for {render('storage', spec.size)}, and no CSIStorageCapacity of class {name} has so much left"
-            self._refuse(Reason.VOLUME_NOT_BOUND, message)
-        return None
+        return bool(spec.size) and capacities.are_asked(storage_class.provisioner)
 
     def _check_capacities(self) -> None:
         """
@@ -327,11 +330,19 @@ class _Settling:
         free = self._candidates(claim.spec, storage_class)
         shared = self._users[key] > 1
         self._attach_any(key, free, storage_class, asked)
-        made_on = self._made_on(key, claim.spec, storage_class, free)
-        if made_on is not None and not free:
-            asked.reach.extend(made_on)
+        if storage_class.provisions and not free:
+            asked.reach.extend(self._made_on(key, claim.spec, storage_class))
         elif not shared:
+            made_on = storage_class.topologies if storage_class.provisions else None
+            if made_on is not None and self._asks_capacity(claim.spec, storage_class):
+                self._doubt(
+                    key,
+                    f"it may be one that waits, or be made where class {storage_class.name} has enough left",
+                )
             asked.pools[Pool(frozenset(v.name for v in free), storage_class.name, made_on)] += 1
+        elif storage_class.provisions and any(len(self._from(v.affinity)) < len(self._labels) for v in free):
+            self._doubt(key, "it may be one that waits, or be made")
+            return
         else:
             self._of_any(key, free, storage_class, asked)
             return
@@ -369,6 +380,8 @@ class _Settling:
             what = f"of class {storage_class.name}" if storage_class.name else "without a class"
             self._refuse(Reason.VOLUME_NOT_BOUND, f"claim {_name(key)} finds no volume {what} that it can take")
             return
+        made_on = storage_class.topologies if storage_class.provisions else None
+        self._wanted[key] = Pool(frozenset(volume.name for volume in free), storage_class.name, made_on)
         if all(volume.reach for volume in free):  # one that is reached from everywhere asks for nothing
             asked.reach.append(tuple(dict.fromkeys(term for each in free for term in alternatives(each.reach))))
         if len({self._from(volume.reach) for volume in free}) > 1:
@@ -393,6 +406,15 @@ class _Settling:
                     Reason.VOLUME_NOT_BOUND,
                     f"{demand} claims of class {pool.storage_class} need a volume each, and {len(pool.names)} can be taken",
                 )
+
+    def _check_wanted(self, pools: Mapping[Pool, int]) -> None:
+        """Claims that take one of some volumes wherever their pods are, where others may take it first. Volumes that are reached from the same nodes are all one."""
+        for key, pool in self._wanted.items():
+            others = [*pools, *(other for name, other in self._wanted.items() if name != key)]
+            names = pool.names.union(*(other.names for other in others if other.names & pool.names))
+            reached = {self._from(self._storage.volumes[name].reach) for name in names}
+            if any(other.names & pool.names for other in others) and (pool.made_on is not None or len(reached) > 1):
+                self._doubt(key, "others may be given the one that it would have")
 
     def _check_contests(self, pools: Mapping[Pool, int]) -> None:
         """Volumes that some claims need, and that others may be given though there are more for these."""
