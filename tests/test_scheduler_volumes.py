@@ -29,6 +29,7 @@ from tests.dumps import (
     said,
     storage_class,
     term,
+    thing,
     volume,
     where,
 )
@@ -417,6 +418,28 @@ def test_a_driver_attaches_only_so_many_volumes_to_a_node(limit: int | None, run
     pods = [a_pod(f"run{i}", f"r{i}", nodeName="a") for i in range(running)]
     made = [claim("x"), claim("y"), a_pod("p", "x"), a_pod("q", "y")]
     assert said(made, A, storage_class(), csi_node("a", limit), *there, *pods).partition(" ")[0] == answer
+
+
+def attachment(volume: str, node: str = "a", driver: str = "disk.csi") -> Json:
+    spec = {"attacher": driver, "nodeName": node, "source": {"persistentVolumeName": volume}}
+    return thing("VolumeAttachment", f"csi-{volume}-{node}", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("answer", "attached"),
+    [
+        ("Fits", []),
+        ("Fits", [attachment("rv")]),  # that of the pod that runs
+        ("No", [attachment("rv"), attachment("left")]),  # its pod is gone, and it is not detached yet
+        ("Fits", [attachment("left", "b")]),
+        ("Fits", [attachment("left", driver="other.csi")]),
+    ],
+)
+def test_a_volume_that_is_attached_still_counts_without_its_pod(answer: str, attached: list[Json]) -> None:
+    there = [claim("r", bound="rv"), volume("rv", csi={"driver": "disk.csi"}), a_pod("run", "r", nodeName="a")]
+    there.append(volume("left", csi={"driver": "disk.csi"}))
+    cluster = [A, storage_class(), csi_node("a", 2), *there, *attached]
+    assert said([claim("x"), a_pod("p", "x")], *cluster).partition(" ")[0] == answer
 
 
 def test_a_volume_that_is_not_listed_counts_for_the_driver_of_its_class() -> None:

@@ -60,7 +60,7 @@ def command(
     them can be placed, and this is how, but that kube-scheduler may leave one out. No means that no placement was found; then it
     says what is short, and on how many nodes; or what keeps pods from being created or looked at at all.
 
-    DUMP may also be lists as the API server has them (NodeList, PodList, …), one behind the other. It may have more than nodes, pods and namespaces, and what it has is looked at: volumes (pvc, pv, storageclass, csinodes, csidrivers, csistoragecapacities),
+    DUMP may also be lists as the API server has them (NodeList, PodList, …), one behind the other. It may have more than nodes, pods and namespaces, and what it has is looked at: volumes (pvc, pv, storageclass, csinodes, csidrivers, csistoragecapacities, volumeattachments),
     what is done to pods when they are created (limitranges, runtimeclasses, priorityclasses, resourcequotas), and Services. Claims,
     Services and the labels of Namespaces in FILE count as if they were there.
 

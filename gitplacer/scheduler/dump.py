@@ -36,7 +36,7 @@ from gitplacer.workloads.devices import PREFIX as DEVICE_CLASS
 from gitplacer.workloads.facts import ObjectFacts, Role
 from gitplacer.workloads.surroundings import Surroundings
 
-WANTED = "nodes,pods,namespaces,pvc,pv,storageclass,csinodes,csidrivers,csistoragecapacities,limitranges,resourcequotas,runtimeclasses,priorityclasses,services"
+WANTED = "nodes,pods,namespaces,pvc,pv,storageclass,csinodes,csidrivers,csistoragecapacities,volumeattachments,limitranges,resourcequotas,runtimeclasses,priorityclasses,services"
 """What `kubectl get` is to be asked for."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -29,7 +29,8 @@ Reach = tuple[tuple[NodeTerm, ...], ...]
 """Nodes from which a volume is reached: one term of each."""
 
 CLAIM, VOLUME, CLASS, CSI_NODE = "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode"
-KINDS = (CLAIM, VOLUME, CLASS, CSI_NODE, DRIVER, CAPACITY)
+ATTACHMENT = "VolumeAttachment"
+KINDS = (CLAIM, VOLUME, CLASS, CSI_NODE, DRIVER, CAPACITY, ATTACHMENT)
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 SHARED_MODES = ("ReadWriteMany", "ReadOnlyMany")
 ONE_POD, ONE_NODE = "ReadWriteOncePod", "ReadWriteOnce"
@@ -134,6 +135,14 @@ class VolumeClaim(Struct, frozen=True, kw_only=True):
     new: bool = False
 
 
+class Attachment(NamedTuple):
+    """A volume that a driver has attached to a node, or is about to."""
+
+    node: str
+    driver: str
+    volume: str
+
+
 class Storage(Struct, frozen=True):
     """All of a cluster. `drivers` has by node and driver how many volumes it takes, None if any number."""
 
@@ -144,6 +153,7 @@ class Storage(Struct, frozen=True):
     topology_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kinds: frozenset[str] = frozenset()
     capacities: Capacities = Capacities()
+    attachments: frozenset[Attachment] = frozenset()
 
     @property
     def default_class(self) -> StorageClass | None:
@@ -178,6 +188,7 @@ def read_storage(objects: Iterable[Mapping[str, Any]]) -> Storage:
         topology_keys=_topology_keys(by_kind[CSI_NODE]),
         kinds=frozenset(kind for kind, found in by_kind.items() if found),
         capacities=read_capacities(by_kind),
+        attachments=frozenset(map(_attachment, by_kind[ATTACHMENT])),
     )
 
 
@@ -284,6 +295,12 @@ def _topologies(root: Cursor) -> Reach:
             if (expressions := term.items("matchLabelExpressions"))
         ),
     )
+
+
+def _attachment(root: Cursor) -> Attachment:
+    spec = root.mapping("spec")
+    volume = spec.mapping("source").text("persistentVolumeName")
+    return Attachment(spec.text("nodeName"), spec.text("attacher"), volume)
 
 
 def _drivers(root: Cursor) -> Mapping[str, int | None]:

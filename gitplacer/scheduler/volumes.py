@@ -463,10 +463,19 @@ class _Settling:
         return replace(node, allocatable=node.allocatable + offered, used=node.used + used)
 
     def _attached_already(self) -> Mapping[str | None, Counter[str]]:
-        """By driver how many volumes of pods that run are attached to each node; under None those of which nobody knows the driver."""
+        """
+        By driver how many volumes are attached to each node; under None those of which nobody knows the driver. Beside those of pods that run it is what
+        is attached still, or already, without one.
+        """
         found: dict[str | None, Counter[str]] = defaultdict(Counter)
+        of_pods: set[tuple[str, str]] = set()
         for key, nodes in self._running.items():
             found[self._attached_by(key)].update(nodes)
+            if (claim := self._storage.claims.get(key)) is not None:
+                of_pods |= {(node, claim.volume) for node in nodes}
+        for node, driver, volume in self._storage.attachments:
+            if volume and (node, volume) not in of_pods:
+                found[driver][node] += 1
         return found
 
     def _attached_by(self, key: ClaimKey) -> str | None:
