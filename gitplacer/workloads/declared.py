@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import structs
 
 from gitplacer.documents import Cursor, Path, dotted
-from gitplacer.model.workload import Claim
+from gitplacer.model.workload import PodVolumeClaim
 from gitplacer.problems import Severity
 from gitplacer.workloads import podtemplate
 from gitplacer.workloads.claims import single_node_claim, storage_class
@@ -363,7 +363,7 @@ def _template(view: _View, pods: Pods, around: Surroundings) -> PodTemplate | No
     template = _as_written(view, pods, around)
     if template is None or not (mounted := [found for each in pods.mounts for found in _mounted(view, each)]):
         return template
-    claims = dict.fromkeys((*template.named.claims, *(Claim(reference.name) for reference in mounted)))
+    claims = dict.fromkeys((*template.named.claims, *(PodVolumeClaim(reference.name) for reference in mounted)))
     return structs.replace(
         template,
         needs=(*template.needs, *mounted),
