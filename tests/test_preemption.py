@@ -573,3 +573,28 @@ def test_where_there_are_many_sets_those_that_hold_most_are_asked_first(what: st
     )
     assert len(list(itertools.combinations(candidates, 2))) > SETS
     assert least_harm([site]) == ("a", ("low/07", "low/11"))
+
+
+def test_who_leaves_while_an_update_of_it_goes_on_has_what_is_seen_of_it_and_closes_the_cluster_to_nobody() -> None:
+    """Otherwise whoever finds room beside it would find that only in the next pass, which knows of no update there."""
+    low = policy(
+        "low",
+        "select: {namespaces: [low]}\nprecedence: 1\npriority: -1\npreemptible: true\nupdate: {ifNotFit: Proceed}",
+    )
+    story = Story.of(cluster("a"), ANYWHERE, low, HIGH, service("low", "one", 3), capacity=snapshot("a", ROOM))
+    story.run()
+    seen(story, "a", pods("low/one", 3))
+    for gpus, cpu in ((2, "3"), (1, "4")):
+        story.now += timedelta(minutes=1)
+        story.source |= service("low", "one", gpus, cpu=cpu)
+        story.run()
+    record = story.deployment.read("placements/low/one.yaml").decode()
+    assert "updates:" in record, "old pods and new ones are more than the cluster has"
+    story.now += timedelta(minutes=10)
+    seen(story, "a", pods("low/one", 1), behind=2)
+    story.source |= service("high", "llm", 4) | rayservice("team", "plain", gpus=0)
+    done = story.run()
+    assert outcome(done) == {
+        "high/llm": "Wait  WaitsForPreempted", "low/one": "Preempt  PreemptedBy", "team/plain": "Place a Fits",
+    }  # fmt: skip
+    assert story.plan().steps == ()

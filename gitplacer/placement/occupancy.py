@@ -187,7 +187,7 @@ class Occupancy:
         found, ends = {}, dict[str, Gang]()
         for group_id in sorted(group_ids, key=partial(self._arrival, cluster)):
             overlap = self._pass.overlap(group_id, cluster)
-            if overlap is None or cluster not in self._pass.recorded.get(group_id, ()):
+            if overlap is None or cluster not in self._pass.recorded.get(group_id, ()) or self._left(group_id, cluster):
                 continue
             alone = partial(self._alone, cluster, group_id, group_ids, ends)
             not_let_in = partial(self.not_let_in, group_id, cluster)
@@ -202,6 +202,10 @@ class Occupancy:
                 if short and self._pods_wait(group_id, cluster, overlap):
                     ledger.close()
         return found
+
+    def _left(self, group_id: str, cluster: str) -> bool:
+        """Whether a group has left a cluster for somebody who claims its room: it has what is seen there, and no update of it begins or ends."""
+        return group_id not in self.here.on(cluster) and cluster in self.reservations.closed_to(group_id)
 
     def _pods_wait(self, group_id: str, cluster: str, overlap: Overlap) -> bool:
         """Whether pods without room will be in the cluster, and take what gets free."""
@@ -303,7 +307,7 @@ class Occupancy:
         group = self._pass.groups.get(group_id)
         by = self._pass.taken_by(group_id, cluster)
         held = Holding(
-            gang=self._pass.held_on(group_id, cluster),
+            gang=(self._pass.gang_on if self._left(group_id, cluster) else self._pass.held_on)(group_id, cluster),
             finished=self.has_finished(empty, group_id, cluster),
             scale_up=group is None or group.policy is None or may_scale_up(group.policy),
             sure=self._is_gang(group_id, cluster) and by not in (Reason.TIGHT_FIT, Reason.ROOM, Reason.ADOPTED),
