@@ -8,7 +8,7 @@ Reading and writing Git: objects, never a checkout; one push that is a compare-a
 GitHub App. `secretfiles`: files that nobody else may read.
 
 **Read.** `reading`: revisions, commits and trees. `mirror`: a remote repository's objects on disk. `objects`: one `git cat-file` that stays open.
-`worktree`: files as they lie, before a commit. `nearpath`: which path was meant.
+`worktree`: files as they lie, before a commit. `indexfile`: whether its index was cut off. `nearpath`: which path was meant.
 
 **Write.** `publishing`: the deployment repo. `newcommits`: commits from objects. `pushing`: the push, and what became of it. `ourbranches`: branches of ours beside
 it. `notes`: notes on commits. `committing`: one commit on a branch of the source.

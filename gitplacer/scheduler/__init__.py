@@ -9,6 +9,7 @@ What kube-scheduler would do with a gang of pods on one cluster, worked out with
 pods that wait for the only node that they may go to.
 
 **Before the scheduler.** `admission`: what the API server fills in and refuses. `storage`, `volumes`, `pools`: on which nodes the volumes of a pod can be had.
+`capacities`: how much drivers have left for volumes that are yet to be made.
 
 **Trials.** `site`: one cluster, as each gang finds it. `board`: one cluster and one gang, on which pods are bound one by one. `orders`: what a gang is tried
 against. `simulation`, `player`: the scheduler, played. `packing`: any placement at all. `shortage`: what is missing where there is none.
