@@ -64,6 +64,7 @@ def main(arguments: list[str]) -> None:
             raise results.NoResult(f"{chosen.compare} has another size: {'; '.join(str(p.size) for p in old)}")
     except results.NoResult as error:
         parser.error(str(error))
+    print(f"{results.told(results.machine())}\n", flush=True)
     points = []
     for size in sizes:
         points.append(_measured(size, rows, chosen.runs, chosen.seed))
@@ -73,7 +74,7 @@ def main(arguments: list[str]) -> None:
     if len(points) > 1:
         print(*results.growth(points), "", sep="\n")
     if old:
-        print(*results.compared(old, points), sep="\n")
+        print(*results.compared(old, points), f"\nthen {results.measured_on(chosen.compare)}", sep="\n")
 
 
 def _measured(size: Size, rows: list[str], runs: int, seed: int) -> results.Point:

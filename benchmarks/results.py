@@ -6,6 +6,7 @@ A file holds every sample, not the medians alone, so that somebody else can judg
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -13,9 +14,10 @@ import platform
 import statistics
 import subprocess
 import timeit
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +81,27 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "git": subprocess.run(["git", "version"], capture_output=True, text=True, check=True).stdout.split()[2],
         "numpy": np.__version__,
+        "numba": metadata.version("numba") if importlib.util.find_spec("numba") else None,
         "seconds for a million additions": round(
             statistics.median(timeit.repeat(_ADDING, "total, numbers = 0, range(1_000_000)", number=1)), 4
         ),
     }
+
+
+def told(where: Mapping[str, Any]) -> str:
+    """Where something was measured, in a line. Older files do not say all of it."""
+    names = "cores", "processor", "python", "git", "numpy", "numba", "seconds for a million additions"
+    cores, processor, python, git, numpy, numba, adding = (where.get(name, "(not known)") for name in names)
+    fast = f"numba {numba}" if numba else "no numba (pip install 'gitplacer[fast]': large fleets are planned sooner)"
+    return (
+        f"on {cores} cores of {processor}, Python {python}, git {git}, numpy {numpy}, {fast}; "
+        f"a million additions in {adding} seconds"
+    )
+
+
+def measured_on(file: Path) -> str:
+    """Where the results of a file were measured, as `told`. Raises NoResult."""
+    return told(_body(file).get("machine", {}))
 
 
 def written(points: Sequence[Point], seed: int) -> str:
@@ -101,19 +120,30 @@ def written(points: Sequence[Point], seed: int) -> str:
 def read(file: Path) -> list[Point]:
     """The points of a results file. Raises NoResult."""
     try:
-        body = json.loads(file.read_text("utf-8"))
+        return [
+            Point(Size(**point["size"]), {row: Measured(**found) for row, found in point["rows"].items()})
+            for point in _body(file)["points"]
+        ]
+    except (KeyError, TypeError) as error:
+        raise _nothing_in(file) from error
+
+
+def _body(file: Path) -> dict[str, Any]:
+    try:
+        body: dict[str, Any] = json.loads(file.read_text("utf-8"))
         if body["format"] != FORMAT:
             raise NoResult(
                 f"{file} has format {body['format']}, and this is {FORMAT}: run the benchmark of that version"
             )
-        return [
-            Point(Size(**point["size"]), {row: Measured(**found) for row, found in point["rows"].items()})
-            for point in body["points"]
-        ]
+        return body
     except OSError as error:
         raise NoResult(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise NoResult(f"{file} holds no results: write one with python -m benchmarks --json FILE") from error
+        raise _nothing_in(file) from error
+
+
+def _nothing_in(file: Path) -> NoResult:
+    return NoResult(f"{file} holds no results: write one with python -m benchmarks --json FILE")
 
 
 def table(point: Point) -> list[str]:

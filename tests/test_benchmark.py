@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -51,6 +52,7 @@ def test_the_benchmark_prints_and_keeps_a_row_for_each_sort_of_work(tmp_path: Pa
     file = tmp_path / "now.json"
     done = command("benchmarks", *size, "--json", str(file))
     assert first_cells(done) == ["work", *(title for title, _ in ROWS.values())]
+    assert done.stdout.startswith(results.measured_on(file).partition(";")[0])
     assert all(float(row[1].split()[0]) > 0 and float(row[3]) > 0 for row in cells(done.stdout)[1:])
     [point] = results.read(file)
     assert point.size == fleets.Size(6, 2, 80)
@@ -103,6 +105,15 @@ def test_results_are_read_as_they_were_written_and_compared_with_what_is_new(tmp
     ]
     with pytest.raises(results.NoResult, match="no row was measured at the same size"):
         results.compared(then[:1], now)
+
+
+def test_where_it_was_measured_stands_in_a_file_and_is_told_with_what_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "now.json").write_text(results.written([point(100, [4.0], 70)], seed=1))
+    here = results.measured_on(tmp_path / "now.json")
+    assert here.startswith(f"on {results.machine()['cores']} cores of ")
+    assert f"numba {metadata.version('numba')}; a million additions in 0." in here
+    assert "numba (not known); a million additions in 0.0293 seconds" in results.measured_on(DOCS / "performance.json")
+    assert "no numba (pip install 'gitplacer[fast]'" in results.told({"numba": None})
 
 
 def test_growth_is_told_in_times_of_linear() -> None:
