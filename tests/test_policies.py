@@ -509,6 +509,20 @@ def test_who_selects_a_ray_cluster_whose_name_is_made_up_is_told_so(
     assert problem.hint.endswith(f"or use Service {services}") is bool(said)
 
 
+def test_what_was_placed_with_a_group_that_it_is_no_part_of_any_more_is_told_to_be_removed() -> None:
+    story = Story.of(*BOTH, ANYWHERE, rayservice("x", "llm"), capacity=ROOM)
+    front, text = "workloads/x/front.yaml", SERVICE.replace("{run: chat}", "{ray.io/node-type: head}")
+    story.source[front] = text
+    assert "NotInAGroup" not in {problem.code for problem in story.run().problems}
+    assert any(path.endswith("/front.yaml") for path in story.deployment)
+    story.source[front] = text.replace("selector: {ray.io/node-type: head}, ", "")
+    [problem] = (p for p in story.run().problems if p.code == "NotInAGroup")
+    assert problem.message == "Service x/front belongs to no group any more, and is removed where it is deployed"
+    assert not any(path.endswith("/front.yaml") for path in story.deployment)
+    [problem] = (p for p in story.run().problems if p.code == "NotInAGroup")
+    assert problem.message == "Service x/front belongs to no group and is not placed"
+
+
 CLASS = policy("anywhere", "select: {}\ngroupBy: {label: app}")
 LONELY = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely, labels: {app: chat}}\n"
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {selector: {run: chat}, ports: [{port: 80}]}\n"

@@ -57,5 +57,7 @@ def group_objects(source: Source, deployed: Collection[Identity] = ()) -> Groupi
     placed = {id(m) for group in found for m in (*group.members, *group.shared)}
     left = [m for m in source.objects if id(m) not in placed and not m.held and not governed(m).broken]
     made_up = with_made_up_names(source.objects) if left else {}
-    problems.extend(left_over(m, made_up) for m in unmentioned(left, governed, source.unread_words))
+    problems.extend(
+        left_over(m, made_up, deployed=m.identity in deployed) for m in unmentioned(left, governed, source.unread_words)
+    )
     return Grouping(groups, tuple(sorted(set(problems))))

@@ -76,8 +76,8 @@ def has_made_up_name(item: SourceObject) -> bool:
     return item.identity.api_group == "ray.io" and item.identity.kind in _SERVICES
 
 
-def left_over(item: SourceObject, made_up: Mapping[tuple[str, str], SourceObject]) -> Problem:
-    """What is told of an object that is in no group. `made_up`: see `with_made_up_names`."""
+def left_over(item: SourceObject, made_up: Mapping[tuple[str, str], SourceObject], *, deployed: bool) -> Problem:
+    """What is told of an object that is in no group, but may be `deployed` with one. `made_up`: see `with_made_up_names`."""
     hint = "nothing that is placed refers to it, and no policy's groupBy joins it with something that is"
     selected = ((name, own) for name in _clusters_selected(item) for own in named_after(name))
     found = ((name, made_up.get((item.identity.namespace, own))) for name, own in selected)
@@ -93,9 +93,14 @@ def left_over(item: SourceObject, made_up: Mapping[tuple[str, str], SourceObject
         )
     elif item.identity.api_group not in BUILT_IN_GROUPS:
         hint += "; if it becomes pods, a WorkloadKind says how"
+    said = (
+        "belongs to no group any more, and is removed where it is deployed"
+        if deployed
+        else "belongs to no group and is not placed"
+    )
     return item.document.problem(
         "NotInAGroup",
-        f"{item.identity} belongs to no group and is not placed",
+        f"{item.identity} {said}",
         hint,
         path=("metadata", "name"),
         severity=Severity.WARNING,

@@ -55,8 +55,8 @@ CODES: Mapping[str, Code] = {
     ),
     "NotInAGroup": Code(
         "An object belongs to no group",
-        "Nothing that is placed refers to it and no policy's `groupBy` joins it with something that is, so it is not placed. "
-        "It is not reported while a file that may be the one to refer to it cannot be read.",
+        "Nothing that is placed refers to it and no policy's `groupBy` joins it with something that is, so it is not placed; and if it was, it is "
+        "removed from the clusters when its group is updated. It is not reported while a file that may be the one to refer to it cannot be read.",
         "Refer to it, give it the label its group is joined by, or remove it. A custom resource that becomes pods needs a "
         "[WorkloadKind](../kinds/WorkloadKind.md); what is for a whole namespace or cluster goes under the platform paths.",
     ),
