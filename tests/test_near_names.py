@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import shutil
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -211,12 +211,12 @@ def test_what_is_not_near_is_not_meant() -> None:
 def test_a_mistake_that_many_make_is_held_against_the_names_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[str]()
 
-    def counting(word: str, known: Iterable[str], n: int, cutoff: float) -> list[str]:
-        asked.append(word)
-        return compared(word, known, n=n, cutoff=cutoff)
+    class Counting(difflib.SequenceMatcher[str]):
+        def set_seq2(self, b: Sequence[str]) -> None:
+            asked.append(str(b))
+            super().set_seq2(b)
 
-    compared = difflib.get_close_matches
-    monkeypatch.setattr(difflib, "get_close_matches", counting)
+    monkeypatch.setattr(difflib, "SequenceMatcher", Counting)
     names = [f"once-asked-{at}" for at in range(100)]
     hints = {meant("once-askd-7", names) for _ in range(50)} | {nearest("once-askd-7", names) for _ in range(50)}
     assert (hints, asked) == ({'did you mean "once-asked-7"?'}, ["once-askd-7"])

@@ -26,7 +26,7 @@ def check(data: bytes) -> None:
         path, _ = trailers.foreign_in(value)
         expect(isinstance(path, str), "a path is no text")
     found = trailers.read_claim(commit.trailers)
-    if isinstance(found, trailers.Claim):
+    if isinstance(found, trailers.ProvenanceClaim):
         expect(trailers.is_ours(commit.trailers), "a claim is of nobody")
         wanted = found.inputs.lines(found.step, found.steps)
         said = [f"{key}: {value}" for key, value in commit.trailers]

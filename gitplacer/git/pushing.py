@@ -135,11 +135,11 @@ def _hidden(address: Address, scratch: Git, updates: Updates) -> str:
     """
     asked = {ref: new for ref, (old, new) in updates.items() if old is not None and new is not None}
     leases = [f"--force-with-lease={ref}:" for ref in asked]
-    how = ["--dry-run", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", *leases]
+    how = ["--dry-run", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]
     specs = [f"{new}:{ref}" for ref, new in asked.items()]
     git = address.git(scratch.git_dir, Right.WRITE)
     with request(Sort.PUSH):
-        told = git.run("push", *how, "--", address.url, *specs, talk=Talk.QUESTION, check=False).decode(
+        told = git.run("push", *how, *leases, "--", address.url, *specs, talk=Talk.QUESTION, check=False).decode(
             "utf-8", "replace"
         )
     return next((ref for ref in asked if re.search(rf"^\*\t[^\t]*:{re.escape(ref)}\t", told, re.MULTILINE)), "")
