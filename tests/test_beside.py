@@ -221,9 +221,10 @@ AGENT = (
 )
 
 
-def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
+@pytest.mark.parametrize("seeds", [range(18), pytest.param(range(18, 36), marks=pytest.mark.slow)])
+def test_a_plan_beside_all_who_stay_tells_what_the_whole_does(seeds: range) -> None:
     counts: Counter[str] = Counter()
-    for seed in range(36):
+    for seed in seeds:
         lot = Random(seed)
         rest = at_rest(seed, lot)
         for number in range(4 if rest is not None else 0):
@@ -244,14 +245,14 @@ def test_a_plan_beside_all_who_stay_tells_what_the_whole_does() -> None:
             counts["where somebody has waited long"] += seed % 3 == 2
             counts.update(f"{d.action}" for d in whole.view.plan.decisions)
             counts["several leave"] += sum(d.action is Action.RELOCATE for d in whole.view.plan.decisions) > 1
-    assert counts["beside"] >= 100, counts
-    assert counts["beside others"] >= 50, counts
+    assert counts["beside"] >= 50, counts
+    assert counts["beside others"] >= 25, counts
     assert counts["whole"] <= counts["beside"] / 5, counts
-    assert counts["new"] >= 40 and counts["read"] >= 40, counts
-    assert counts["where somebody has waited long"] >= 25, counts
-    assert counts["something happens"] >= 45 and counts["several leave"] >= 2, counts
-    assert min(counts[action] for action in ("Relocate", "Place", "Wait", "Hold")) >= 12, counts
-    assert counts["Update"] >= 3, counts
+    assert counts["new"] >= 20 and counts["read"] >= 20, counts
+    assert counts["where somebody has waited long"] >= 12, counts
+    assert counts["something happens"] >= 22 and counts["several leave"] >= 1, counts
+    assert min(counts[action] for action in ("Relocate", "Place", "Wait", "Hold")) >= 6, counts
+    assert counts["Update"] >= 1, counts
 
 
 # who is read, and who is not

@@ -202,7 +202,7 @@ def test_copies_know_the_blocks_of_their_own_nodes() -> None:
         assert books._survey.beside_blocks(shape, everywhere).tolist() == [[0, 0, 3, 0, 0, 0, 0, 0]]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(fleet=FLEETS, gangs=st.lists(GANGS, min_size=1, max_size=4), data=st.data())
 def test_who_has_prospects_is_found_at_once_as_step_by_step(
     fleet: list[CapacitySnapshot], gangs: list[Gang], data: st.DataObject
