@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.kueue import Promised, beyond
@@ -30,12 +29,11 @@ class KueueQuotas:
         self._there = occupancy.kueue_demand.there
         self._unseen = Unseen(shared, occupancy, self._there, weakly(self._taken))
 
-    def refused(self, group: Group, name: str) -> Finding | None:
-        """Why a group may not be on a cluster, or not with what it asks for there now; None if Kueue's queues there have enough left."""
-        return self.refused_together((group.id,), name)
-
-    def refused_together(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
-        """The same of several groups, where some others are promised what they ask for."""
+    def refused(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
+        """
+        Why some groups may not be on a cluster together, or not with what they ask for there now, where some others `beside` them are promised
+        what they ask for; None if Kueue's queues there have enough left.
+        """
         if name not in self._there:
             return None
         asked = self._unseen.asked_together(ids, name)

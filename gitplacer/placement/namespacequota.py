@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from gitplacer.grouping import Group
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
 from gitplacer.placement.namespacedemand import Of
@@ -30,12 +29,11 @@ class NamespaceQuotas:
         self._there = self._demand.there
         self._unseen = Unseen(shared, occupancy, self._there, weakly(self._taken))
 
-    def refused(self, group: Group, name: str) -> Finding | None:
-        """Why the quotas of a cluster's namespaces do not let in what a group has to come there; None if they do."""
-        return self.refused_together((group.id,), name)
-
-    def refused_together(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
-        """The same of several groups, where some others are promised what they ask for."""
+    def refused(self, ids: Collection[str], name: str, beside: Collection[str] = ()) -> Finding | None:
+        """
+        Why the quotas of a cluster's namespaces do not let in what some groups have to come there together, where some others `beside` them are
+        promised what they ask for; None if they do.
+        """
         if name not in self._there:
             return None
         for (namespace, quota_name), amounts in self._unseen.asked_together(ids, name).items():

@@ -66,7 +66,7 @@ class Purse:
 
     def _refused(self, group: Group, name: str) -> Finding | None:
         """What Kueue's queues and the quotas of namespaces on a cluster have too little left of."""
-        return self._kueue.refused(group, name) or self._namespaces.refused(group, name)
+        return self._kueue.refused((group.id,), name) or self._namespaces.refused((group.id,), name)
 
     @cached_property
     def _budgets(self) -> Budgets:

@@ -90,8 +90,8 @@ class Around:
         beside them. Of those that are left to Kueue nobody knows in which queue there they would wait.
         """
         left = self._afterwards[0].nominations.left
-        over = self._kueue.refused_together([id_ for id_ in ids if id_ not in left], name, beside)
-        return over or self._namespaces.refused_together(ids, name, beside)
+        over = self._kueue.refused([id_ for id_ in ids if id_ not in left], name, beside)
+        return over or self._namespaces.refused(ids, name, beside)
 
     def queues_after(self, name: str) -> list[tuple[str, Share, Resources]]:
         """What is promised then of Kueue's queues on a cluster, as `kueue.taken_of_shares` tells it."""
