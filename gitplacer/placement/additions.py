@@ -77,8 +77,8 @@ class Additions:
         shapes = [nodes.shapes[nodes.type_shape[key]] for nodes, _, key in types]
         self._class_of: Indexes = np.array([numbers.setdefault(shape, len(numbers)) for shape in shapes], dtype=np.intp)
         self._classes = NodeClasses(list(numbers))
-        self._machines = np.array([nodes.type_row[key] for nodes, _, key in types], dtype=np.int64)
-        self._machines.shape = len(types), len(columns)
+        rows = np.array([nodes.type_row[key] for nodes, _, key in types], dtype=np.int64)
+        self._machines = rows.reshape(len(types), len(columns))
         self._draws: Floats = np.array([bound.draws[key] for _, bound, key in types], dtype=np.float64)
         self._left: Floats = np.zeros(len(self._begins) - 1)
         """By bound, how much there is to draw on."""

@@ -157,8 +157,8 @@ class Survey:
         self._classes = NodeClasses(list(numbers))
         for ledger, known in zip(ledgers, of_each, strict=True):
             ledger.nodes.judged_by(self._classes.admits_unnamed, known)
-        self._totals = np.array([_total(each.free_on_nodes()) for each in ledgers])
-        self._totals.shape = len(ledgers), len(columns)
+        totals = np.array([_total(each.free_on_nodes()) for each in ledgers])
+        self._totals = totals.reshape(len(ledgers), len(columns))
         self._journal = Journal(len(columns), most_of(int(self._starts[-1])))
         self._beside: dict[PodShape, _Kept] = {}
         self._wants: dict[tuple[PodShape, ...], Wants] = {}
@@ -250,9 +250,8 @@ class Survey:
         """What pods of some shapes look for. Many gangs have the same."""
         key = tuple(shapes)
         if key not in self._wants:
-            devices, rows = self._columns.devices, np.array([self._columns.asked(shape) for shape in key])
-            named = [asks_for_a_name(shape) for shape in key]
-            rows.shape = len(key), len(self._columns)
+            devices, named = self._columns.devices, [asks_for_a_name(shape) for shape in key]
+            rows = np.array([self._columns.asked(shape) for shape in key]).reshape(len(key), len(self._columns))
             wanting: Mask = np.any(rows[:, devices] > 0, axis=1)
             theirs: Mask = devices & np.any(rows > 0, axis=0) if wanting.any() else devices
             self._wants[key] = Wants(
