@@ -30,7 +30,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fields import API_VERSION
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.profile import Equipment, KubeRay, LimitRange, Profile
-from gitplacer.model.decision import Reason
+from gitplacer.model.decision import Action, Reason
 from gitplacer.model.labels import Toleration
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Identity
@@ -758,6 +758,30 @@ def test_pods_tolerate_the_taint_of_their_devices_where_the_api_server_adds_it(
     assert decisions(done)["web/gpu"].after == after
     if after:
         assert done.tree.read("clusters/a/workloads/web/gpu/pod.yaml") == pod["workloads/web/pod.yaml"].encode()
+
+
+@pytest.mark.parametrize("waited", [False, True])
+def test_who_is_held_and_deployed_nowhere_is_told_of_clusters_as_it_would_be_there(waited: bool) -> None:
+    """It was told of as it is written, and, had it waited before, as if it had no pods at all."""
+    pod = {
+        "workloads/web/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: gpu}\n"
+        "spec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, nvidia.com/gpu: 4}}}]}\n"
+    }
+    story = Story.of(
+        cluster("a", profile="{extendedResourceToleration: true}"),
+        cluster("b"),
+        ANYWHERE,
+        pod,
+        capacity={**snapshot("a", GPU_NODE), **snapshot("b", GPU_NODE)},
+    )
+    if waited:
+        done = story.run()
+        assert outcome(done) == {"web/gpu": "Wait  NoClusterFits"}
+    fits = edited(pod, "gpu: 4", "gpu: 1")
+    story.source.update(edited(fits, "spec: {", "spec: {serviceAccountName: of-somebody-else, "))
+    held = decisions(story.run())["web/gpu"]
+    assert held.action is Action.HOLD
+    assert {c.cluster: c.finding.code for c in held.candidates} == {"a": Reason.FITS, "b": Reason.UNTOLERATED_TAINT}
 
 
 PRIORITY = "  priorityClassName: high\n  priority: 5\n"

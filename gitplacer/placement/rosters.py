@@ -67,9 +67,9 @@ class Rosters:
         self._counted = {group_id for group_id, _ in counts}
         """The groups that have, or had in this pass, other counts somewhere than they are written with."""
         self._written = {group_id: group.gang for group_id, group in snapshot.groups.items()}
-        self._written |= {g: self.deployed(r, g) for g, r in records.items() if g in held or g not in snapshot.groups}
+        self._written |= {g: self.deployed(r, g) for g, r in records.items() if not self._is_planned(g)}
         self.written: Mapping[str, Roster] = {g: self.known(g, gang) for g, gang in self._written.items()}
-        """The pods of each group as its manifests say, or as it is deployed where it is held or gone."""
+        """The pods of each group as its manifests say, or as it is deployed where it is held so or gone."""
 
     def recounted(self, group_id: str) -> None:
         """Somebody has given a group other counts on a cluster."""
@@ -232,8 +232,13 @@ class Rosters:
         return {id(roster): roster for roster in there}
 
     def _is_planned(self, group_id: str) -> bool:
-        """Whether a group is what its manifests say, but for what clusters make of it."""
-        return group_id in self._snapshot.groups and group_id not in self._held
+        """
+        Whether a group is what its manifests say, but for what clusters make of it: unless it is gone, or held as it is deployed. One that is held
+        and deployed nowhere is nothing else.
+        """
+        record = self._records.get(group_id)
+        is_deployed = record is not None and bool(record.clusters or record.move)
+        return group_id in self._snapshot.groups and not (is_deployed and group_id in self._held)
 
     def home(self, group_id: str) -> Cluster | None:
         """The cluster with the head of a group that spans several."""
@@ -245,7 +250,7 @@ class Rosters:
         """The pods of a group on a cluster: after overrides, unless the group is held as it is deployed."""
         snapshot = self._snapshot
         group, cluster = snapshot.groups.get(group_id), snapshot.source.own.clusters.get(name)
-        if group is None or group_id in self._held:
+        if group is None or not self._is_planned(group_id):
             record = self._records.get(group_id)
             return self._written.get(group_id, ()) if record is None else self.deployed(record, group_id, name)
         counts = self._counts.get((group_id, name), AS_WRITTEN)
