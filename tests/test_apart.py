@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitplacer.workloads import calls
-from tests.stories import Story, cluster, outcome, policy, rayservice, snapshot
+from tests.stories import Story, cluster, outcome, policy, rayjob, rayservice, snapshot
 
 CODE = "ServiceElsewhere"
 ROOM = ("n1 64 256Gi 8",)
@@ -114,3 +114,29 @@ def test_what_pods_call_is_read_of_their_variables_and_words(value: dict[str, An
         assert len(read) == 100
     else:
         assert [f"{each.namespace}/{each.name}".lstrip("/") for each in read] == found
+
+
+def test_what_ray_is_to_run_in_its_pods_calls_too() -> None:
+    job = {
+        "entrypoint": "python ask.py --model http://llm-serve-svc.ml:8000",
+        "runtimeEnvYAML": 'env_vars:\n  STORE: "http://minio.store.svc.cluster.local:9000"\n',
+        "rayClusterSpec": {},
+    }
+    serve = "applications:\n- runtime_env: {env_vars: {DB: 'redis:6379'}}\n  args: {embedder: http://embed-serve-svc:8000}\n"
+
+    def read(kind: str, spec: dict[str, Any], api: str = "ray.io/v1") -> list[str]:
+        value = {"apiVersion": api, "kind": kind, "metadata": {"namespace": "ml"}, "spec": spec}
+        return [f"{each.namespace}/{each.name}".lstrip("/") for each in calls.of_pod_templates(value, ())]
+
+    assert read("RayJob", job) == read("RayCronJob", {"jobTemplate": job}) == ["llm-serve-svc", "store/minio"]
+    assert read("RayService", {"serveConfigV2": serve}) == ["embed-serve-svc", "redis"]
+    assert read("RayJob", {"entrypoint": 3, "runtimeEnvYAML": [], "serveConfigV2": None}) == []
+    assert read("Workflow", {"entrypoint": "redis:6379"}, "argoproj.io/v1alpha1") == []  # the name of a template
+
+
+def test_a_job_on_another_cluster_than_the_model_it_asks_is_told() -> None:
+    ((path, text),) = rayjob("ml", "ask").items()
+    asking = {path: text.replace("  entrypoint: ", "  entrypoint: MODEL=http://llm-serve-svc:8000 ", 1)}
+    assert asking[path] != text
+    found = told(story(asking, policy("jobs", "select: {kinds: [RayJob]}\nclusters: {names: [west]}\n")))
+    assert found == ["RayJob ml/ask on west calls Service llm-serve-svc, which comes with ml/llm and is on east"]

@@ -48,8 +48,22 @@ spec:
     - {{name: DB_URL, value: "https://me:{secret("url")}@db.example/x?access_token={secret("query")}"}}
 """
 HEAD = "apiVersion: v1\nkind: Secret\nmetadata: {name: torn, namespace: prod}\nstringData:\n"
+JOB = f"""\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {{name: given, namespace: prod}}
+spec:
+  entrypoint: python x.py
+  runtimeEnvYAML: |
+    env_vars:
+      AWS_SECRET_ACCESS_KEY: {secret("runtime")}
+  rayClusterSpec:
+    headGroupSpec:
+      template: {{spec: {{containers: [{{name: head, image: ray, resources: {{requests: {{cpu: 1, memory: 1Gi}}}}}}]}}}}
+"""
 MANIFESTS = {
     "shows.yaml": POD,
+    "given.yaml": JOB,
     "quantity.yaml": POD.replace("shows", "quantity").replace("cpu: 1", f'cpu: "https://me:{secret("quantity")}@h"'),
     "number.yaml": POD.replace("shows", "number").replace(secret("variable"), "9070605040302010"),
     "secret.yaml": f"{HEAD}  password: {secret('string')}\ndata: {{key: {secret('data')}}}\n".replace("torn", "whole"),

@@ -341,6 +341,32 @@ def test_a_value_that_looks_like_a_secret_is_told_and_not_printed(name: str, val
     ]
 
 
+@pytest.mark.parametrize(("name", "value", "is_told"), SECRET_TEXTS)
+def test_a_secret_in_a_text_that_gives_ray_its_variables_is_told_and_not_printed(
+    name: str, value: str, is_told: bool
+) -> None:
+    env = {"env_vars": {name: value}}
+    of_job = {"entrypoint": "python x.py", "runtimeEnvYAML": yaml.safe_dump(env)}
+    of_app = {"applications": [{"name": "a", "import_path": "a:b", "runtime_env": env}]}
+    of_actors = {"applications": [{"deployments": [{"name": "d", "ray_actor_options": {"runtime_env": env}}]}]}
+    for written, path in (
+        (custom("ray.io/v1", "RayJob", spec=of_job), "spec.runtimeEnvYAML"),
+        (custom("ray.io/v1", "RayCronJob", spec={"jobTemplate": of_job}), "spec.jobTemplate.runtimeEnvYAML"),
+        (custom("ray.io/v1", "RayService", spec={"serveConfigV2": yaml.safe_dump(of_app)}), "spec.serveConfigV2"),
+        (custom("ray.io/v1", "RayService", spec={"serveConfigV2": yaml.safe_dump(of_actors)}), "spec.serveConfigV2"),
+    ):
+        problems = found(written)
+        assert [p.code for p in problems] == ["SecretInPlain"] * is_told
+        assert all(p.message.startswith(f"{path}: {name} ") and value not in p.message + p.hint for p in problems)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a: [", "[]", "env_vars: [TOKEN]", "applications: {a: 1}", "applications: [1, {}]", 7]
+)
+def test_a_text_with_variables_that_cannot_be_read_is_told_elsewhere(text: Any) -> None:
+    assert codes(custom("ray.io/v1", "RayJob", spec={"runtimeEnvYAML": text, "serveConfigV2": text})) == []
+
+
 # what a Tenant, an allowance and the platform paths change
 
 

@@ -233,9 +233,9 @@ CODES: Mapping[str, Code] = {
     ),
     "ServiceElsewhere": Code(
         "An app calls a Service that is on other clusters than it",
-        "A variable or a command line of its pods names a Service of the source, or one that KubeRay makes for a Ray object, such as `http://llm-serve-svc:8000` or `redis:6379`, and the name "
+        "A variable or a command line of its pods, or what Ray is to run in them, names a Service of the source, or one that KubeRay makes for a Ray object, such as `http://llm-serve-svc:8000` or `redis:6379`, and the name "
         "means nothing on a cluster where that Service is not. Naming it joins nothing: a model may have many callers, each with a policy of its own. Read are "
-        "literal values of `env` and the words of `command` and `args`; what a ConfigMap says is not. Nothing is said where a Cilium Cluster Mesh joins the clusters (`mesh` of the "
+        "literal values of `env`, the words of `command` and `args`, and `entrypoint`, `runtimeEnvYAML` and `serveConfigV2` of a Ray object; what a ConfigMap says is not. Nothing is said where a Cilium Cluster Mesh joins the clusters (`mesh` of the "
         "Cluster), and where the Service is nowhere yet. A plan tells this; it holds nothing.",
         "Join the two in one group: `groupBy` in their policy. Or let the policies of both choose the same clusters. If the Service is reached in another way, allow it.",
         severity=Severity.WARNING,

@@ -34,8 +34,10 @@ CODES: Mapping[str, Code] = {
     ),
     "SecretInPlain": Code(
         "A value looks like a secret in plain text",
-        "A password in a variable, an argument or an annotation is in Git for ever, and in whatever prints the pod.",
-        "Take it from a Secret, by `valueFrom` or a volume. If it is none, allow it with a reason.",
+        "A password in a variable, an argument or an annotation is in Git for ever, and in whatever prints the pod. So is one in `env_vars` of "
+        "`runtimeEnvYAML` or `serveConfigV2`, which Ray shows on its dashboard too.",
+        "Take it from a Secret, by `valueFrom` or a volume; the pods of a Ray cluster hand their own variables on to what runs in them. If it is none, "
+        "allow it with a reason.",
         severity=Severity.WARNING,
         allowable=True,
     ),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from gitplacer.documents import parse
 from gitplacer.documents.compose import Node
 from gitplacer.documents.parse import BOM, marked
+from gitplacer.rules.embedded import env_vars
 from gitplacer.rules.secretwords import looks_secret
 
 HIDDEN = "<hidden>"
@@ -66,8 +67,12 @@ def _secrets(root: Node) -> Iterator[Node]:
                 waiting.append((pair.value, named if field == "value" and named else field, hides))
         elif node.items is not None:
             waiting += [(item, key, inside) for item in node.items]
-        elif isinstance(node.value, str) and (inside or looks_secret(key, node.value)):
+        elif isinstance(node.value, str) and (inside or _looks_secret(key, node.value)):
             yield node
+
+
+def _looks_secret(key: str, value: str) -> bool:
+    return looks_secret(key, value) or any(looks_secret(name, given) for _, name, given in env_vars({key: value}))
 
 
 def _is_secret(node: Node) -> bool:

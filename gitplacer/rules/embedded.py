@@ -7,13 +7,14 @@ the first document and nothing after it, and we are stricter than it: of a key s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitplacer.documents import Cursor
 from gitplacer.documents.parse import load
 from gitplacer.rules.manifest import tell
 
+RUNTIME_ENV, SERVE_CONFIG = "runtimeEnvYAML", "serveConfigV2"
 _NOT_YAML = frozenset(
     (
         "ConflictMarkers",
@@ -52,3 +53,38 @@ def mapping_in_text(cursor: Cursor, key: str, code: str, example: str) -> Mappin
         tell(cursor, code, f"{key} is not a mapping", hint, key=key)
         return {}
     return value
+
+
+def runtime_envs(app: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Those of an application of a `serveConfigV2`: its own, and those of the actors of its deployments."""
+    deployments = app.get("deployments")
+    of_actors = [each.get("ray_actor_options") for each in _mappings(deployments)]
+    for owner in (app, *of_actors):
+        env = owner.get("runtime_env") if isinstance(owner, dict) else None
+        if isinstance(env, dict):
+            yield env
+
+
+def env_vars(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The variables that such texts of a spec give what Ray runs: the field, the name and the value. What is wrong with a text is told elsewhere."""
+    found = [(RUNTIME_ENV, _loaded(spec.get(RUNTIME_ENV)))]
+    found += [
+        (SERVE_CONFIG, env)
+        for app in _mappings(_loaded(spec.get(SERVE_CONFIG)).get("applications"))
+        for env in runtime_envs(app)
+    ]
+    for field, env in found:
+        variables = env.get("env_vars")
+        for name, value in variables.items() if isinstance(variables, dict) else ():
+            if isinstance(value, str):
+                yield field, name, value
+
+
+def _loaded(text: Any) -> Mapping[str, Any]:
+    documents, _ = load(text) if text and isinstance(text, str) else ((), ())
+    value = documents[0].value if documents and documents[0].sound else None
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(items: Any) -> list[Mapping[str, Any]]:
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []

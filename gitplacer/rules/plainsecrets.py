@@ -12,6 +12,7 @@ from typing import Any
 
 from gitplacer.documents import Path, dotted
 from gitplacer.rules.anything import Anything, ObjectRule
+from gitplacer.rules.embedded import env_vars
 from gitplacer.rules.secretwords import surely_secret
 from gitplacer.rules.serverfields import LAST_APPLIED
 from gitplacer.rules.sops import is_sops
@@ -47,12 +48,24 @@ def secret(found: Anything) -> None:
 
 
 def elsewhere(found: Anything) -> None:
-    """Variables, arguments and annotations that look like secrets."""
+    """Variables, arguments and annotations that look like secrets, and variables that Ray is given in a text."""
     for path, name, value in _texts(found):
         if surely_secret(name, value):
-            what = f"{name} looks" if name else "this looks"
-            hint = "take it from a Secret, by valueFrom or a volume"
-            found.tell("SecretInPlain", f"{dotted(path)}: {what} like a secret in plain text", hint, path)
+            _tell(found, path, name, "take it from a Secret, by valueFrom or a volume")
+    for path, mapping in found.mappings:
+        for field, name, value in env_vars(mapping):
+            if surely_secret(name, value):
+                _tell(
+                    found,
+                    (*path, field),
+                    name[:63],
+                    "give it to the pods of the Ray cluster, from a Secret: valueFrom in their env",
+                )
+
+
+def _tell(found: Anything, path: Path, name: str, hint: str) -> None:
+    what = f"{name} looks" if name else "this looks"
+    found.tell("SecretInPlain", f"{dotted(path)}: {what} like a secret in plain text", hint, path)
 
 
 def _all_encrypted(values: Any) -> bool:

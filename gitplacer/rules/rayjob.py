@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from gitplacer.documents import Cursor
 from gitplacer.plaintext import few
-from gitplacer.rules.embedded import mapping_in_text
+from gitplacer.rules.embedded import RUNTIME_ENV, mapping_in_text
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 
-_ENV = "runtimeEnvYAML"
 _LEAST = (("activeDeadlineSeconds", 1), ("preRunningDeadlineSeconds", 1), ("backoffLimit", 0))
 
 
@@ -94,7 +93,7 @@ def runtime_env(manifest: RayManifest) -> None:
     """
     if manifest.job is None:
         return
-    variables = mapping_in_text(manifest.job, _ENV, "InvalidRuntimeEnv", "pip: [torch]").get("env_vars")
+    variables = mapping_in_text(manifest.job, RUNTIME_ENV, "InvalidRuntimeEnv", "pip: [torch]").get("env_vars")
     if not variables:
         return
     if not isinstance(variables, dict):
@@ -102,13 +101,13 @@ def runtime_env(manifest: RayManifest) -> None:
             "env_vars is not a mapping, and Ray refuses the job",
             "write the name of each with its value: NAME: value",
         )
-        tell(manifest.job, "InvalidRuntimeEnv", message, hint, key=_ENV)
+        tell(manifest.job, "InvalidRuntimeEnv", message, hint, key=RUNTIME_ENV)
         return
     # Not quoted: it may be a password of digits.
     others = [name for name, value in variables.items() if not isinstance(value, str)]
     if others:
         message = f"{few(others)} in env_vars {'is' if len(others) == 1 else 'are'} not text, and Ray refuses the job"
-        tell(manifest.job, "InvalidRuntimeEnv", message, "put the value in quotes", key=_ENV)
+        tell(manifest.job, "InvalidRuntimeEnv", message, "put the value in quotes", key=RUNTIME_ENV)
 
 
 def entrypoint(manifest: RayManifest) -> None:

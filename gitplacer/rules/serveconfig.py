@@ -16,10 +16,10 @@ from typing import Any
 
 from gitplacer.documents import LISTED
 from gitplacer.plaintext import few
-from gitplacer.rules.embedded import mapping_in_text
+from gitplacer.rules.embedded import SERVE_CONFIG, mapping_in_text, runtime_envs
 from gitplacer.rules.manifest import RayManifest, Rule, tell
 
-_KEY, _CODE = "serveConfigV2", "InvalidServeConfig"
+_KEY, _CODE = SERVE_CONFIG, "InvalidServeConfig"
 _EXAMPLE = "applications: [{name: a, import_path: a:app}]"
 _DEFAULT_NAME, _DEFAULT_ROUTE = "default", "/"
 _VARIABLE = "${"
@@ -42,7 +42,7 @@ def _refused(config: Mapping[str, Any]) -> Iterator[Wrong]:
         yield f"{said}, and Ray refuses all of it", hint
     applications = config.get("applications")
     for app in applications if isinstance(applications, list) else ():
-        for env in _runtime_envs(app) if isinstance(app, dict) else ():
+        for env in runtime_envs(app) if isinstance(app, dict) else ():
             variables = env.get("env_vars")
             # Not quoted: it may be a password of digits.
             if isinstance(variables, dict) and (
@@ -79,7 +79,7 @@ def _of_application(app: Mapping[str, Any]) -> Iterator[Wrong]:
         yield f"application {name} has no import_path", "add import_path: module:app"
     elif isinstance(path, str) and _VARIABLE not in path and not _is_import_path(path):
         yield f'the import_path "{path[:100]}" of application {name} is none', "write module:app or module.app"
-    for env in _runtime_envs(app):
+    for env in runtime_envs(app):
         modules = env.get("py_modules")
         places = [("working_dir", env.get("working_dir"))]
         places += [("py_modules", each) for each in (modules if isinstance(modules, list) else ())]
@@ -98,20 +98,6 @@ def _is_import_path(path: str) -> bool:
     return (
         path.count(":") <= 1 and separator in path and not path.startswith(separator) and not path.endswith(separator)
     )
-
-
-def _runtime_envs(app: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """That of the application, and those of the actors of its deployments."""
-    deployments = app.get("deployments")
-    of_actors = [
-        each.get("ray_actor_options")
-        for each in (deployments if isinstance(deployments, list) else ())
-        if isinstance(each, dict)
-    ]
-    for owner in (app, *of_actors):
-        env = owner.get("runtime_env") if isinstance(owner, dict) else None
-        if isinstance(env, dict):
-            yield env
 
 
 RULES: tuple[Rule, ...] = (serve_config,)

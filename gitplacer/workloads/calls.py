@@ -1,8 +1,8 @@
 """
-The Services that the pods of an object call, as far as their environment and their command lines say so.
+The Services that the pods of an object call, as far as their environment, their command lines and what Ray is to run in them say so.
 
 A frontend has `http://llm-serve-svc:8000` in a variable, a worker says `ray start --address=ray-head:6379`: where no such Service is, neither works. Read
-are literal values, words of `command` and `args`: hosts after `://`, names with a port, names that end as those that KubeRay gives Services, and names that end
+are literal values, words of `command` and `args`, the texts of a Ray job or service: hosts after `://`, names with a port, names that end as those that KubeRay gives Services, and names that end
 in `.svc`. What is no Service of the source is no call. A call joins nothing, for one may have many callers and be called by nobody that minds; where it leads nowhere, that is told (see `placement.apart`).
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from gitplacer.documents import Path
@@ -27,17 +27,33 @@ _HOST = re.compile(
 )
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _CONTAINERS = ("initContainers", "containers")
+_RAY_SPECS = (("spec",), ("spec", "jobTemplate"))
+_RAY_TEXTS = ("entrypoint", "runtimeEnvYAML", "serveConfigV2")
 
 
 def of_pod_templates(value: Mapping[str, Any], templates: Iterable[Path]) -> tuple[Reference, ...]:
-    """What the pods of the templates at the given paths of an object call, each once, sorted. Never raises and never reports."""
+    """
+    What the pods of the templates at the given paths of an object call, and what Ray runs in them, each once, sorted. Never raises and never
+    reports.
+    """
     own = at(value, ("metadata", "namespace"))
-    found = (_service(host, path, own) for template in templates for host, path in _hosts(value, (*template, "spec")))
+    texts = chain(*(_texts(value, (*template, "spec")) for template in templates), _ray_texts(value))
+    found = (_service(host, path, own) for host, path in _hosts(texts))
     return distinct(islice((each for each in found if each is not None), _MOST))
 
 
-def _hosts(value: Mapping[str, Any], spec: Path) -> Iterator[tuple[str, Path]]:
-    for text, path in _texts(value, spec):
+def _ray_texts(value: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    """The command of a job, its variables, and what a service is to serve."""
+    if not str(value.get("apiVersion")).startswith("ray.io/"):
+        return
+    for spec in _RAY_SPECS:
+        for key in _RAY_TEXTS:
+            if isinstance(text := at(value, (*spec, key)), str):
+                yield text, (*spec, key)
+
+
+def _hosts(texts: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
+    for text, path in texts:
         if any(sign in text for sign in _SIGNS):
             for match in _HOST.finditer(text):
                 yield match["url"] or match["port"] or match["bare"], path
