@@ -632,6 +632,7 @@ WHOLE: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "beside a file that is passed over": ({}, LOST | {"workloads/zoo/new.YAML": "{}"}),
     "beside what keeps a folder from being read": ({}, LOST | {"workloads/web/Kustomization": "{}"}),
     "beside the same, which is read": ({}, LOST | {"workloads/web/kustomization.yaml": "{}"}),
+    "beside a file for another tool": ({}, LOST | {"workloads/web/app.jsonnet": "{}"}),
     "of two groups that become one": (STACKS, rayservice("zoo", "two", workers=0, labels="{stack: one}")),
     "of a cluster that is there twice": ({}, {A: f"{LOST[A]}---\n{LOST[A]}"}),
     "where something else stands in the file": ({A: cluster("a")[A] + "---\n" + policy("q", "select: {names: [q]}")["policies/q.yaml"]},

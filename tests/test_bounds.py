@@ -264,12 +264,38 @@ def test_what_no_api_server_takes_is_refused_where_it_stands(file: str, code: st
             {"k/kustomization.yaml": "resources: [x.yaml]\n", "k/x.yaml": "a:\n\tb\n", "y.yaml": "- a\n"},
             [("workloads/ns/k", "NotRendered"), ("workloads/ns/y.yaml", "NotAMapping")],
         ),
+        (
+            {
+                "b.jsonnet": "{}",
+                "a.jsonnet": "{}",
+                "c.libsonnet": "{}",
+                "d/x.yaml.j2": "{{ x }}",
+                ".e.tpl": "",
+                "k/Chart.yaml": "",
+                "k/f.tpl": "",
+            },
+            [
+                ("workloads/ns/a.jsonnet", "NotRendered"),
+                ("workloads/ns/d/x.yaml.j2", "NotRendered"),
+                ("workloads/ns/k", "NotRendered"),
+            ],
+        ),
     ],
 )
 def test_what_is_no_manifest_is_one_problem(files: dict[str, str], told: list[tuple[str, str]]) -> None:
     story = small_fleet()
     story.source |= {f"workloads/ns/{path}": text for path, text in files.items()}
     assert [(p.location.file, p.code) for p in story.run().problems] == told
+
+
+def test_sources_of_another_tool_beside_what_it_made_hold_nothing() -> None:
+    story = small_fleet()
+    story.source |= {"workloads/ns/one.jsonnet": "{}", "workloads/ns/two.jsonnet": "{}", "notes.cue": "x: 1"}
+    done = story.run()
+    [problem] = done.problems
+    assert problem.severity is Severity.WARNING
+    assert problem.message == "this file is for Jsonnet, which gitplacer does not run; so is one more here"
+    assert {decision.action.value for decision in done.view.plan.decisions} == {"Place"}
 
 
 @pytest.mark.parametrize(

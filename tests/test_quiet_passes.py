@@ -176,6 +176,17 @@ def test_a_file_that_nobody_reads_is_not_looked_at(fleet: Fleet, computed: Count
     assert computed.since(before) == 0
 
 
+def test_a_file_of_which_another_tool_makes_manifests_is_looked_at(fleet: Fleet) -> None:
+    """It is told of while it is there."""
+    passed(fleet, 6)
+    fleet.commit({"workloads/prod/app.jsonnet": "{}"})
+    assert isinstance(passed(fleet, 7), Outcome)
+    assert isinstance(passed(fleet, 8), Spared)
+    (fleet.source / "workloads/prod/app.jsonnet").unlink()
+    fleet.commit({})
+    assert isinstance(passed(fleet, 9), Outcome)
+
+
 def test_it_is_computed_again_when_its_time_is_over(fleet: Fleet, computed: Counted) -> None:
     """The snapshot is of 03:05, and stale after ten minutes."""
     fleet.commit({**cluster("a", maxAge="10m"), **rayservice("prod", "huge", cpu="4000")})

@@ -44,10 +44,11 @@ CODES: Mapping[str, Code] = {
         "Make the file smaller and simpler, or take it out. No ordinary file does this: please report it.",
     ),
     "NotRendered": Code(
-        "A directory is input of Kustomize or Helm",
-        "gitplacer places finished manifests. Running Kustomize or Helm would execute what the source says.",
+        "A directory or file is input of Kustomize, Helm or another tool",
+        "gitplacer places finished manifests. Running Kustomize or Helm would execute what the source says. Nothing in such a directory is read. A file for Jsonnet "
+        "or CUE, or a template by its ending (`.j2`, `.tpl`, `.tmpl`), is a warning: what is made of it may lie beside it.",
         "Render it in CI and commit the result, or point `--path` at the rendered copy. For example: "
-        "`helm template my-release ./chart > workloads/my-namespace/my-release.yaml`.",
+        "`helm template my-release ./chart > workloads/my-namespace/my-release.yaml`. Sources of what is rendered belong outside of the paths of the Fleet.",
     ),
     # YAML
     "InvalidYAML": Code(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gitplacer.source.files import Memo, ReadFile, is_read, read_documents
 from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.shares import MOST
-from gitplacer.source.territory import is_kept_unread, keeps_unread
+from gitplacer.source.territory import is_kept_unread, keeps_unread, tool_of
 from gitplacer.tree import Blobs, Entry, Tree, differing_paths
 
 MOST_FILES = 100
@@ -42,7 +42,7 @@ class Change(Struct, frozen=True):
 
         def counts(path: str) -> bool:
             there = [entry for entry in self.entries[path] if entry is not None]
-            if is_read(path) or path in unread or path in said or keeps_unread(path):
+            if is_read(path) or path in unread or path in said or keeps_unread(path) or tool_of(path):
                 return True
             return len(there) != 1 or not there[0].is_text or is_kept_unread(source, path)
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitplacer.problems import Location, Problem
+from gitplacer.problems import Location, Problem, Severity
 from gitplacer.source.files import READ_ENDINGS, instead_of_a_file
 from gitplacer.source.manifests import WORKLOADS
 from gitplacer.source.tenancy import Tenancy
-from gitplacer.source.territory import Territory, folders_of
+from gitplacer.source.territory import Territory, folders_of, tool_of
 from gitplacer.tree import Tree, folded
+
+_RENDER = "render it in CI and commit the result, or point --path at the rendered copy"
 
 
 def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterator[Problem]:
@@ -21,8 +23,9 @@ def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterat
             Location(folder.rstrip("/")),
             "NotRendered",
             "this directory is for Kustomize or Helm, which gitplacer does not run",
-            "render it in CI and commit the result, or point --path at the rendered copy",
+            _RENDER,
         )
+    yield from _for_tools(tree, land)
     for path, twin in twins.items():
         hint = "rename one: some file systems cannot hold both"
         where = "is in a folder that differs" if twin.endswith("/") else "differs"
@@ -30,6 +33,17 @@ def about_paths(tree: Tree, land: Territory, twins: Mapping[str, str]) -> Iterat
     for path, entry in tree.entries.items():
         if not entry.is_text and not path.endswith(READ_ENDINGS) and land.unit(path):
             yield Problem(Location(path), "NotAFile", *instead_of_a_file(entry))
+
+
+def _for_tools(tree: Tree, land: Territory) -> Iterator[Problem]:
+    """One warning for all files of a folder of which a tool makes manifests: what it makes may lie somewhere else, or nowhere."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(path for path in tree if tool_of(path) and land.unit(path) and not land.unrendered(path)):
+        found.setdefault((path.rpartition("/")[0], tool_of(path)), []).append(path)
+    for (_, tool), paths in found.items():
+        others = f"; so {'is one more' if len(paths) == 2 else f'are {len(paths) - 1} more'} here" if paths[1:] else ""
+        said = f"this file is for {tool}, which gitplacer does not run{others}"
+        yield Problem(Location(paths[0]), "NotRendered", said, _RENDER, Severity.WARNING)
 
 
 def about_odd(odd: Mapping[str, tuple[str, str]]) -> Iterator[Problem]:

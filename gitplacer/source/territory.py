@@ -1,5 +1,6 @@
 """
-Whose ground each path of a source is: of workloads, of the platform, of neither; and whether it is for Kustomize or Helm.
+Whose ground each path of a source is: of workloads, of the platform, of neither; and whether it is for Kustomize, Helm or another tool
+that makes manifests.
 """
 
 from __future__ import annotations
@@ -7,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gitplacer.kinds.fleet import FleetSpec
-from gitplacer.source.files import MAX_SNAPSHOT
+from gitplacer.source.files import MAX_SNAPSHOT, is_hidden
 from gitplacer.source.manifests import WORKLOADS, unit_of
 from gitplacer.tree import Tree
 
 _UNRENDERED = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
+_TOOLS = {
+    ".jsonnet": "Jsonnet",
+    ".cue": "CUE",
+    ".j2": "Jinja",
+    ".tpl": "a template engine",
+    ".tmpl": "a template engine",
+}
+"""What makes manifests of files of some endings."""
 
 
 class Territory:
@@ -52,6 +61,11 @@ class Territory:
 def keeps_unread(path: str) -> bool:
     """Whether a file of this path keeps all in its folder from being read, whatever is in it: it is for Kustomize or Helm."""
     return path.rpartition("/")[2] in _UNRENDERED
+
+
+def tool_of(path: str) -> str:
+    """Which tool makes manifests of a file that is never read here; '' for none that is known by its ending."""
+    return "" if is_hidden(path) else next((tool for ending, tool in _TOOLS.items() if path.endswith(ending)), "")
 
 
 def is_kept_unread(tree: Tree, path: str) -> bool:
