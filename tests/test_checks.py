@@ -393,6 +393,24 @@ def test_a_monitor_of_several_apps_is_shared_by_them_and_holds_none() -> None:
     ]
 
 
+def test_a_disruption_budget_for_all_heads_guards_them_wherever_they_are() -> None:
+    """It need not be on one cluster, as a Service has to that sends to both."""
+    apps = rayservice("x", "one") | rayservice("x", "two")
+    budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: heads}\n"
+    budget += "spec: {minAvailable: 1, selector: {matchLabels: {ray.io/node-type: head}}}\n"
+    apart = [
+        policy(name, f"select: {{names: [{name}]}}\nclusters: {{names: [{where}]}}\nprecedence: 1")
+        for name, where in (("one", "a"), ("two", "b"))
+    ]
+    story = Story.of(*BOTH, *apart, apps, {"workloads/x/budget.yaml": budget}, capacity=ROOM)
+    done = story.run()
+    assert done.problems == ()
+    assert [path for path in story.files() if path.endswith("budget.yaml")] == [
+        "clusters/a/workloads/x/_shared/budget.yaml",
+        "clusters/b/workloads/x/_shared/budget.yaml",
+    ]
+
+
 @pytest.mark.parametrize(
     ("spaces", "goes"),
     [

@@ -127,12 +127,21 @@ kind: NetworkPolicy
 metadata: {name: rule-NUMBER}
 spec: {podSelector: SELECTOR}
 """
-_BUDGET = """\
-apiVersion: policy/v1
-kind: PodDisruptionBudget
+_CALLED = """\
+apiVersion: v1
+kind: Service
 metadata: {name: rule-NUMBER}
-spec: {selector: SELECTOR}
+spec: {selector: SELECTOR, ports: [{port: 80}]}
 """
+_PLAIN = "{matchLabels: "
+_SELECTING = {
+    **{f"watching {name}": _RULE.replace("SELECTOR", selector) for name, selector in _SELECTORS.items()},
+    **{
+        f"serving {name}": _CALLED.replace("SELECTOR", selector.removeprefix(_PLAIN)[:-1])
+        for name, selector in _SELECTORS.items()
+        if selector.startswith(_PLAIN)
+    },
+}
 _APPROVAL = """\
 apiVersion: gitplacer.dev/v1alpha1
 kind: Approval
@@ -207,11 +216,9 @@ def less_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("less_is_shared")
 @pytest.mark.parametrize("by", ["", "groupBy: {label: pair}\n"], ids=["alone", "in pairs"])
-@pytest.mark.parametrize("rule", [_RULE, _BUDGET], ids=["watching", "serving"])
-@pytest.mark.parametrize("selector", _SELECTORS.values(), ids=_SELECTORS)
-def test_as_many_selectors_as_apps_do_not_take_the_square_of_them(selector: str, rule: str, by: str) -> None:
-    beside = rule.replace("SELECTOR", selector)
-    assert _grouping_bends(lambda number: _one_namespace(number, _APP, beside, by=by)) == []
+@pytest.mark.parametrize("rule", _SELECTING.values(), ids=_SELECTING)
+def test_as_many_selectors_as_apps_do_not_take_the_square_of_them(rule: str, by: str) -> None:
+    assert _grouping_bends(lambda number: _one_namespace(number, _APP, rule, by=by)) == []
 
 
 @pytest.mark.parametrize(
@@ -333,9 +340,9 @@ def test_objects_that_an_unread_file_may_speak_of_are_not_held_against_each_othe
 
 
 @pytest.mark.usefixtures("less_is_shared")
-@pytest.mark.parametrize("rule", [_RULE, _BUDGET], ids=["watching", "serving"])
-def test_a_pass_of_apps_that_share_everything_grows_as_they_do(rule: str) -> None:
-    made = partial(_one_namespace, app=_APP, beside=rule.replace("SELECTOR", "{matchLabels: {any: all}}"))
+@pytest.mark.parametrize("how", ["watching", "serving"])
+def test_a_pass_of_apps_that_share_everything_grows_as_they_do(how: str) -> None:
+    made = partial(_one_namespace, app=_APP, beside=_SELECTING[f"{how} every app, by one label"])
     made(4).plan()
     counts = [counted(made(number).plan) for number in (20, 40, 80)]
     assert list(map(str, too_fast(counts))) == []

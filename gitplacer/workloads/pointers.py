@@ -257,7 +257,7 @@ READERS: Mapping[tuple[str, str], Callable[[Cursor], ObjectFacts]] = {
     ("networking.gke.io", "HealthCheckPolicy"): _of_a_backend,
     ("networking.k8s.io", "Ingress"): _ingress,
     ("networking.k8s.io", "NetworkPolicy"): selecting("podSelector", watches=True),
-    ("policy", "PodDisruptionBudget"): selecting("selector"),
+    ("policy", "PodDisruptionBudget"): selecting("selector", watches=True),
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.read,
     ("route.openshift.io", "Route"): _openshift_route,
