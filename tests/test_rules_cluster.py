@@ -899,7 +899,7 @@ def test_a_problem_stands_where_it_can_be_mended() -> None:
 
 def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can() -> None:
     hazards = {code for _, code, _ in HAZARDS} | {
-        "AutoscalerOwnsReplicas", "FieldsOfV1", "NothingToScale", "TPUTopologyMismatch", "UnknownRayField",
+        "AutoscalerOwnsReplicas", "BudgetNotCounted", "FieldsOfV1", "NothingToScale", "TPUTopologyMismatch", "UnknownRayField",
     }  # fmt: skip
     assert {code for code in ray.CODES if CODES[code].severity is Severity.WARNING} == hazards
     assert {code for code in ray.CODES if CODES[code].allowable} == hazards | {
@@ -913,7 +913,8 @@ def test_an_error_of_every_version_of_kuberay_cannot_be_allowed_and_a_hazard_can
 def test_every_code_of_a_ray_cluster_spec_has_a_row() -> None:
     rows = {code for _, code, _ in (*REFUSED, *HAZARDS)} | {code for *_, expected in NAMES for code in expected}
     elsewhere = {
-        "AutoscalerOwnsReplicas", "FieldsOfV1", "InvalidAuthOptions", "NothingToScale", "TPUTopologyMismatch", "UnknownRayField",
+        "AutoscalerOwnsReplicas", "BudgetNotCounted", "FieldsOfV1", "InvalidAuthOptions", "NothingToScale", "TPUTopologyMismatch",
+        "UnknownRayField",
     }  # fmt: skip
     assert ray.CODES.keys() - rows == elsewhere - rows
 

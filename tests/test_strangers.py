@@ -571,3 +571,37 @@ def ray(kind: str, version: str = "v1") -> dict[str, str]:
 )
 def test_a_ray_object_has_nothing_to_scale(api: str, kind: str, target: dict[str, str], told: bool) -> None:
     assert codes(custom(api, kind, spec={"scaleTargetRef": target})) == (["NothingToScale"] if told else [])
+
+
+HEADS = {"matchLabels": {"ray.io/node-type": "head"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"selector": HEADS, "maxUnavailable": 1}, True),
+        ({"selector": HEADS, "maxUnavailable": "50%"}, True),
+        ({"selector": HEADS, "minAvailable": "50%"}, True),
+        (
+            {"selector": {"matchExpressions": [{"key": "ray.io/cluster", "operator": "Exists"}]}, "maxUnavailable": 1},
+            True,
+        ),
+        ({"selector": HEADS, "minAvailable": 1}, False),
+        ({"selector": HEADS, "maxUnavailable": 0}, False),  # it is to let none go
+        ({"selector": HEADS, "minAvailable": "100%"}, False),
+        (
+            {
+                "selector": {"matchExpressions": [{"key": "ray.io/cluster", "operator": "DoesNotExist"}]},
+                "maxUnavailable": 1,
+            },
+            False,
+        ),
+        ({"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 1}, False),
+        ({"selector": {}, "maxUnavailable": 1}, False),
+        ({"maxUnavailable": 1}, False),
+        ({"selector": HEADS, "maxUnavailable": None}, False),
+        ({"selector": HEADS, "minAvailable": [1]}, False),
+    ],
+)
+def test_a_disruption_budget_has_nothing_to_count_ray_pods_against(spec: dict[str, Any], told: bool) -> None:
+    assert codes(custom("policy/v1", "PodDisruptionBudget", spec=spec)) == (["BudgetNotCounted"] if told else [])

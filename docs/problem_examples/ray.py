@@ -47,8 +47,19 @@ spec:
   scaleTargetRef: {apiVersion: ray.io/v1, kind: RayService, name: web}
 """
 
+BUDGET = """\
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: heads
+spec:
+  maxUnavailable: 1
+  selector: {matchLabels: {ray.io/node-type: head}}
+"""
+
 EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "NothingToScale": (workload(SCALER, "web"),),
+    "BudgetNotCounted": (workload(BUDGET, "heads"),),
     "NameTooLong": (workload(JOB.replace("name: train", f"name: {'nightly-' * 6}train"), "train"),),
     "InvalidRayName": (workload(JOB.replace("name: train", "name: train.v2"), "train"),),
     "FieldsOfV1": (

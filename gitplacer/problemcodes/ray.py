@@ -191,6 +191,14 @@ CODES: Mapping[str, Code] = {
         severity=Severity.WARNING,
         allowable=True,
     ),
+    "BudgetNotCounted": Code(
+        "A disruption budget lets no Ray pod go",
+        "Kubernetes holds `maxUnavailable`, or a part of the whole in percent, against the number that the `scale` subresource of the pods' owner gives. Ray's kinds have none, so the budget "
+        "fails to sync (`rayclusters.ray.io does not implement the scale subresource`) and allows no eviction: whoever drains a node, or brings it up to date, waits for ever.",
+        "Write `minAvailable` with a number, which is held against the pods that there are. A budget that is to let no pod go says `maxUnavailable: 0`.",
+        severity=Severity.WARNING,
+        allowable=True,
+    ),
     "ContradictoryFaultTolerance": Code(
         "GCS fault tolerance is set up in two ways",
         "`gcsFaultToleranceOptions` has replaced the annotations, start parameters and environment variables that set up "

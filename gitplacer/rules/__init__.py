@@ -98,6 +98,7 @@ OBJECT_FAMILIES: Mapping[str, tuple[ObjectRule, ...]] = {
 
 OF_STRANGERS = frozenset(
     {
+        "BudgetNotCounted",
         "ControlAnnotation",
         "NotAllowed",
         "NothingToScale",
