@@ -67,12 +67,12 @@ def runtime_envs(app: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def env_vars(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """The variables that such texts of a spec give what Ray runs: the field, the name and the value. What is wrong with a text is told elsewhere."""
-    found = [(RUNTIME_ENV, _loaded(spec.get(RUNTIME_ENV)))]
-    found += [
-        (SERVE_CONFIG, env)
-        for app in _mappings(_loaded(spec.get(SERVE_CONFIG)).get("applications"))
-        for env in runtime_envs(app)
-    ]
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    if RUNTIME_ENV in spec:  # few have either, and this is asked of every mapping
+        found.append((RUNTIME_ENV, _loaded(spec[RUNTIME_ENV])))
+    if SERVE_CONFIG in spec:
+        apps = _mappings(_loaded(spec[SERVE_CONFIG]).get("applications"))
+        found += [(SERVE_CONFIG, env) for app in apps for env in runtime_envs(app)]
     for field, env in found:
         variables = env.get("env_vars")
         for name, value in variables.items() if isinstance(variables, dict) else ():
