@@ -143,12 +143,7 @@ def reconcile_unless_quiet(
 
     def attempt() -> Outcome | Spared | Rewritten:
         with at_work(settings, memo, progress) as work:
-            key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
-            known = recall(memo, key, settings.now) if key is not None else None
-            if known is not None:
-                return _spared(work, known, settings, before_quick_push)
-            done = _unplanned(work, settings, memo, progress, before_push, before_quick_push)
-            return done if done is not None else _computed(work, settings, memo, progress, before_push, None)
+            return _Attempt(work, settings, memo, progress, before_push, before_quick_push).unless_quiet()
 
     return _not_overtaken(attempt, progress)
 
@@ -168,114 +163,22 @@ def next_pass(
     finds at rest is remembered for those that come.
     """
     with at_work(settings, memo, progress) as work:
-        found = None if whole else _partly(work, settings, memo, ledgers)
-        if found is not None and not isinstance(found, Touch):
-            return _to_settle(_carried_out(found, work, settings, memo, progress, before_push), work)
-        if found is not None and found.changes:
-            return _rewritten(work, found, settings, memo, progress, before_quick_push)
-        return _computed(work, settings, memo, progress, before_push, ledgers)
+        return _Attempt(work, settings, memo, progress, before_push, before_quick_push, ledgers).in_turn(whole=whole)
 
 
-def _computed(
-    work: Work,
+def one_pass(
     settings: Settings,
     memo: ParseCache,
+    *,
     progress: Progress,
-    before_push: BeforePush | None,
-    ledgers: LedgerCache | None,
+    before_push: BeforePush | None = None,
 ) -> Outcome:
-    """A whole pass; what it comes to is remembered, if it has nothing to do. Of one that has published only another can tell whether all is done."""
-    horizon = Horizon(settings.now)
-    key = key_of(work.inputs, settings.folder) if not work.deployment.proposals else None
-    done = _passed(settings, memo, work, progress, before_push, ledgers, horizon)
-    found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
-    if key is not None and found is not None:
-        remember(memo, key, found)
-        remember_rest(memo, work, settings.folder, done.hydration, horizon)
-        _remember_base(memo, work, settings.folder, done.hydration, horizon, ledgers)
-        memo.save()
-    return _to_settle(done, work)
-
-
-def _to_settle(done: Outcome, work: Work) -> Outcome:
-    """The same pass, with whether one behind it may find the fleet at rest."""
-    return replace(done, unsettled=done.landing is Landing.PUBLISHED and not done.proposed and can_be_at_rest(work))
-
-
-def _remember_base(
-    memo: ParseCache, work: Work, folder: str, made: Hydration, horizon: Horizon, ledgers: LedgerCache | None
-) -> None:
-    """What plans of pull requests will be held against."""
-    from gitplacer.passes.baselines import remember_base  # which takes a while to import
-
-    commit, repository = work.inputs.commit, work.source.repository
-    if commit is not None and repository is not None:
-        tree, place = repository.tree_id(commit.id, folder), place_of(work.deployment, folder)
-        remember_base(memo, work.inputs, tree, made, horizon, place, ledgers)
-
-
-def _unplanned(
-    work: Work,
-    settings: Settings,
-    memo: ParseCache,
-    progress: Progress,
-    before_push: BeforePush | None,
-    before_quick_push: BeforeQuickPush,
-) -> Outcome | Spared | Rewritten | None:
-    """A pass that plans nothing, or a part; None where the whole fleet has to be planned."""
-    planned = _partly(work, settings, memo, None)
-    if planned is None:
-        return None
-    if not isinstance(planned, Touch):
-        return _to_settle(_carried_out(planned, work, settings, memo, progress, before_push), work)
-    if planned.changes:
-        return _rewritten(work, planned, settings, memo, progress, before_quick_push)
-    found = _spared(work, planned.quiet, settings, before_quick_push)
-    planned.landed(found.tip)
-    memo.save()
-    return found
-
-
-def _partly(work: Work, settings: Settings, memo: ParseCache, ledgers: LedgerCache | None) -> Touch | Hydration | None:
-    """What a pass comes to that plans nothing, or a part; None where the whole fleet has to be planned."""
-    rest = rest_of(memo, work, settings.folder)
-    found = touched(memo, work, settings.folder, rest) if rest is not None else None
-    if found is not None or rest is None:
-        return found
-    from gitplacer.passes.partly import planned_partly  # which takes a while to import
-
-    return planned_partly(memo, work, settings.folder, rest, ledgers=ledgers)
-
-
-def _rewritten(
-    work: Work,
-    touch: Touch,
-    settings: Settings,
-    memo: ParseCache,
-    progress: Progress,
-    before_quick_push: BeforeQuickPush,
-) -> Rewritten:
-    """Publish what a pass comes to that plans no whole fleet."""
-    before_quick_push(work, publishes=True)
-    deployment = work.deployment
-    ended = partial(
-        Rewritten,
-        quiet=touch.quiet,
-        deployment=deployment.address.redacted,
-        branch=deployment.branch,
-        source=touch.source,
-        subject=touch.message.partition("\n")[0],
-        tips=work.source.tips,
-    )
-    progress("publishing 1 commit(s)")
-    commit = NewCommit(changes=touch.changes, message=touch.message, author=settings.author, when=settings.now)
-    try:
-        tip = _publish(work, [commit], settings, {})
-    except LostRace:
-        return ended(Landing.OVERTAKEN)
-    touch.landed(tip)
-    memo.save()
-    return ended(Landing.PUBLISHED, tip=tip, unnoted=deployment.unnoted)
+    """
+    One pass as of `settings.now`. Nothing of it outlives it but what it published, and what `memo` knows of files, which it also
+    keeps on disk. Raises Rejected, GitError or UsageError, and what `before_push` raises; then nothing has landed.
+    """
+    with at_work(settings, memo, progress) as work:
+        return _Attempt(work, settings, memo, progress, before_push).planned_whole()
 
 
 _Ended = TypeVar("_Ended", Outcome, Outcome | Spared | Rewritten)
@@ -292,86 +195,165 @@ def _not_overtaken(attempt: Callable[[], _Ended], progress: Progress) -> _Ended:
     )
 
 
-def _spared(work: Work, known: Quiet, settings: Settings, before_quick_push: BeforeQuickPush) -> Spared:
-    before_quick_push(work, publishes=False)
-    deployment = work.deployment
-    if (note := _note(work, settings)) is not None:
-        deployment.annotate(note)
-    assert deployment.tip is not None
-    return Spared(known, deployment.address.redacted, deployment.branch, deployment.tip, unnoted=deployment.unnoted)
-
-
-def one_pass(
-    settings: Settings,
-    memo: ParseCache,
-    *,
-    progress: Progress,
-    before_push: BeforePush | None = None,
-) -> Outcome:
+class _Attempt(Struct, frozen=True):
     """
-    One pass as of `settings.now`. Nothing of it outlives it but what it published, and what `memo` knows of files, which it also
-    keeps on disk. Raises Rejected, GitError or UsageError, and what `before_push` raises; then nothing has landed.
+    One attempt at a pass, on repos that are open while it lasts. `ledgers` are those that a controller keeps from pass to pass; without them the
+    cache on disk is asked for some.
     """
-    with at_work(settings, memo, progress) as work:
-        return _passed(settings, memo, work, progress, before_push, None)
 
+    work: Work
+    settings: Settings
+    memo: ParseCache
+    progress: Progress
+    before_push: BeforePush | None
+    before_quick_push: BeforeQuickPush = asks_nothing
+    ledgers: LedgerCache | None = None
 
-def _passed(
-    settings: Settings,
-    memo: ParseCache,
-    work: Work,
-    progress: Progress,
-    before_push: BeforePush | None,
-    ledgers: LedgerCache | None,
-    horizon: Horizon | None = None,
-) -> Outcome:
-    """A pass on what is open. `horizon` notes how long what comes of it stands."""
-    from gitplacer.hydrate import hydrate  # which takes a while; a pass that is spared does without
-    from gitplacer.passes.seats import ledgers_beside
+    def unless_quiet(self) -> Outcome | Spared | Rewritten:
+        """The least that does: nothing, where the cache knows that nothing would change; a part of the fleet; or all of it."""
+        key = self._quiet_key()
+        known = recall(self.memo, key, self.settings.now) if key is not None else None
+        if known is not None:
+            return self._spared(known)
+        found = self._planned_in_part()
+        if found is None:
+            return self._planned_and_remembered()
+        if not isinstance(found, Touch):
+            return self._to_settle(self._carried_out(found))
+        if found.changes:
+            return self._rewritten(found)
+        spared = self._spared(found.quiet)
+        found.landed(spared.tip)
+        self.memo.save()
+        return spared
 
-    inputs = replace(work.inputs, now=horizon.now) if horizon is not None else work.inputs
-    hydration = hydrate(
-        inputs,
-        memo=memo,
-        ledgers=ledgers or ledgers_beside(memo, place_of(work.deployment, settings.folder)),
-        with_candidates=False,
-    )
-    return _carried_out(hydration, work, settings, memo, progress, before_push)
+    def in_turn(self, *, whole: bool) -> Outcome | Rewritten:
+        """The same for a controller, which makes a whole pass also where nothing would change."""
+        found = None if whole else self._planned_in_part()
+        if found is not None and not isinstance(found, Touch):
+            return self._to_settle(self._carried_out(found))
+        if found is not None and found.changes:
+            return self._rewritten(found)
+        return self._planned_and_remembered()
 
+    def planned_whole(self, horizon: Horizon | None = None) -> Outcome:
+        """All of the fleet planned, and carried out. `horizon` notes how long what comes of it stands."""
+        from gitplacer.hydrate import hydrate  # which takes a while; a pass that is spared does without
+        from gitplacer.passes.seats import ledgers_beside
 
-def _carried_out(
-    hydration: Hydration,
-    work: Work,
-    settings: Settings,
-    memo: ParseCache,
-    progress: Progress,
-    before_push: BeforePush | None,
-) -> Outcome:
-    """A pass that has come to something: published, if it is anything and `before_push` is not against it."""
-    deployment = work.deployment
-    memo.save()
-    if before_push is not None:
-        before_push(hydration, work)
-    proposals = proposals_of(hydration, settings)
-    ended = partial(
-        Outcome,
-        hydration=hydration,
-        deployment=deployment.address.redacted,
-        branch=deployment.branch,
-        tips=work.source.tips,
-    )
-    proposed = tuple(proposals)
-    if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
-        if (note := _note(work, settings)) is not None:
-            deployment.annotate(note)
-        return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
-    progress(f"publishing {len(hydration.steps)} commit(s)")
-    try:
-        tip = _publish(work, commits_of(hydration, settings), settings, proposals)
-    except LostRace:
-        return ended(Landing.OVERTAKEN)
-    landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
-    return ended(landing, tip=landed, proposed=proposed, refused=deployment.refused, unnoted=deployment.unnoted)
+        inputs = self.work.inputs
+        hydration = hydrate(
+            replace(inputs, now=horizon.now) if horizon is not None else inputs,
+            memo=self.memo,
+            ledgers=self.ledgers or ledgers_beside(self.memo, self._place()),
+            with_candidates=False,
+        )
+        return self._carried_out(hydration)
+
+    def _planned_and_remembered(self) -> Outcome:
+        """The same, remembered if it has nothing to do. Of a pass that has published, only another can tell whether all is done."""
+        horizon, key = Horizon(self.settings.now), self._quiet_key()
+        done = self.planned_whole(horizon)
+        found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
+        if key is not None and found is not None:
+            remember(self.memo, key, found)
+            remember_rest(self.memo, self.work, self.settings.folder, done.hydration, horizon)
+            self._remember_base(done.hydration, horizon)
+            self.memo.save()
+        return self._to_settle(done)
+
+    def _planned_in_part(self) -> Touch | Hydration | None:
+        """What a pass comes to that plans nothing, or a part; None where the whole fleet has to be planned."""
+        rest = rest_of(self.memo, self.work, self.settings.folder)
+        found = touched(self.memo, self.work, self.settings.folder, rest) if rest is not None else None
+        if found is not None or rest is None:
+            return found
+        from gitplacer.passes.partly import planned_partly  # which takes a while to import
+
+        return planned_partly(self.memo, self.work, self.settings.folder, rest, ledgers=self.ledgers)
+
+    def _quiet_key(self) -> str | None:
+        """The key of this pass in the cache; None where it is not kept there: its inputs have no ids, or proposals stand."""
+        return key_of(self.work.inputs, self.settings.folder) if not self.work.deployment.proposals else None
+
+    def _place(self) -> str:
+        return place_of(self.work.deployment, self.settings.folder)
+
+    def _remember_base(self, made: Hydration, horizon: Horizon) -> None:
+        """What plans of pull requests will be held against."""
+        from gitplacer.passes.baselines import remember_base  # which takes a while to import
+
+        inputs, repository = self.work.inputs, self.work.source.repository
+        if inputs.commit is not None and repository is not None:
+            tree = repository.tree_id(inputs.commit.id, self.settings.folder)
+            remember_base(self.memo, inputs, tree, made, horizon, self._place(), self.ledgers)
+
+    def _to_settle(self, done: Outcome) -> Outcome:
+        """A pass with whether one behind it may find the fleet at rest."""
+        published = done.landing is Landing.PUBLISHED and not done.proposed
+        return replace(done, unsettled=published and can_be_at_rest(self.work))
+
+    def _spared(self, known: Quiet) -> Spared:
+        """A pass that changes nothing, as is known of it. Promoters get their note on the tip all the same."""
+        self.before_quick_push(self.work, publishes=False)
+        deployment = self.work.deployment
+        self._annotate()
+        assert deployment.tip is not None
+        return Spared(known, deployment.address.redacted, deployment.branch, deployment.tip, unnoted=deployment.unnoted)
+
+    def _rewritten(self, touch: Touch) -> Rewritten:
+        """Publish what a pass comes to that plans no whole fleet."""
+        self.before_quick_push(self.work, publishes=True)
+        deployment, settings = self.work.deployment, self.settings
+        ended = partial(
+            Rewritten,
+            quiet=touch.quiet,
+            deployment=deployment.address.redacted,
+            branch=deployment.branch,
+            source=touch.source,
+            subject=touch.message.partition("\n")[0],
+            tips=self.work.source.tips,
+        )
+        self.progress("publishing 1 commit(s)")
+        commit = NewCommit(changes=touch.changes, message=touch.message, author=settings.author, when=settings.now)
+        try:
+            tip = _publish(self.work, [commit], settings, {})
+        except LostRace:
+            return ended(Landing.OVERTAKEN)
+        touch.landed(tip)
+        self.memo.save()
+        return ended(Landing.PUBLISHED, tip=tip, unnoted=deployment.unnoted)
+
+    def _carried_out(self, hydration: Hydration) -> Outcome:
+        """A pass that has come to something: published, if it is anything and `before_push` is not against it."""
+        deployment, settings = self.work.deployment, self.settings
+        self.memo.save()
+        if self.before_push is not None:
+            self.before_push(hydration, self.work)
+        proposals = proposals_of(hydration, settings)
+        ended = partial(
+            Outcome,
+            hydration=hydration,
+            deployment=deployment.address.redacted,
+            branch=deployment.branch,
+            tips=self.work.source.tips,
+        )
+        proposed = tuple(proposals)
+        if not hydration.steps and (deployment.tip is None or deployment.is_proposed(proposals)):
+            self._annotate()
+            return ended(Landing.UNCHANGED, proposed=proposed, unnoted=deployment.unnoted)
+        self.progress(f"publishing {len(hydration.steps)} commit(s)")
+        try:
+            tip = _publish(self.work, commits_of(hydration, settings), settings, proposals)
+        except LostRace:
+            return ended(Landing.OVERTAKEN)
+        landing, landed = (Landing.PUBLISHED, tip) if hydration.steps else (Landing.PROPOSED, None)
+        return ended(landing, tip=landed, proposed=proposed, refused=deployment.refused, unnoted=deployment.unnoted)
+
+    def _annotate(self) -> None:
+        """Put the note on the tip that promoters look for, if the Fleet asks for it."""
+        if (note := _note(self.work, self.settings)) is not None:
+            self.work.deployment.annotate(note)
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
