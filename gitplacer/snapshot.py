@@ -9,7 +9,7 @@ leaves alone what depends on them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -232,46 +232,38 @@ def read_snapshot(
     problems = [*read.problems]
     left_states, broken_states = read_states(deployment, memo, problems)
     models = {name: state.clone_of for name, state in left_states.items() if state.clone_of is not None}
-    read = with_clones(read, {**models, **new_clones})
-    records, broken_records = read_records(deployment, memo, problems)
-    running = (record for record in records.values() if record.clusters and not record.is_platform)
-    grouping = group_objects(read, {member.identity for record in running for member in record.members})
+    models |= new_clones
+    read = with_clones(read, models)
+
+    written_records, broken_records = read_records(deployment, memo, problems)
+    grouping = group_objects(read, _running_members(written_records))
     problems += grouping.problems
-    cooldowns = {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in read.own.policies}
-    as_heard = heard(records, reverted, merged, cooldowns)
+    records = heard(written_records, reverted, merged, _cooldowns(read))
+
     units = Units(deployment, read.own.fleet.spec.deployment.root)
-    epochs = epochs_written(units, as_heard.values(), reverted.values())
+    epochs = epochs_written(units, records.values(), reverted.values())
     reported, broken_reports = read_capacity(capacity, read, epochs, now, memo, problems)
     held = held_states(read, left_states, broken_states, deployment, foreign_paths, problems)
-    states = states_now(read, reported, left_states, broken_states, {**models, **new_clones}, now)
+    states = states_now(read, reported, left_states, broken_states, models, now)
     states |= {name: standby.put_to_sleep(states[name], now) for name in asleep if name in states}
-    capacities, broken_capacity = as_counted(read, reported, broken_reports, states, now)
-    comes_to = coming(read, grouping.groups.values())
-    profiles = {
-        name: ClusterProfile.of(cluster, capacities.get(name), comes_to(cluster))
-        for name, cluster in read.own.clusters.items()
-    }
-    problems.extend(_types_not_counted(read, capacities, now))
-    known = Known(read, profiles, queues(grouping.groups.values(), as_heard.values()), grouping.groups, as_heard)
+    counted, broken_capacity = as_counted(read, reported, broken_reports, states, now)
+    profiles = _profiles(read, counted, grouping.groups.values())
+    problems.extend(_types_not_counted(read, counted, now))
+
+    known = Known(read, profiles, queues(grouping.groups.values(), records.values()), grouping.groups, records)
     groups = checks.checked(known, grouping.groups, problems)
-    lost_models = without_a_model(read, left_states, records)
+    lost_models = without_a_model(read, left_states, written_records)
     if lost_models:
         raise Rejected({*problems, *lost_models})
-    carried_out = {record.id: record.approvals or () for record in as_heard.values()}
-    known_ids = groups.keys() | carried_out.keys() | broken_records
-    problems.extend(consent_problems(read.own.approvals, read.own.clusters, known_ids, carried_out, now))
-    problems.extend(too_many_problems(read.own.policies, read.own.clusters, read.own.places))
-    problems.extend(score_problems(read.own.scores, read.own.policies, read.own.clusters, now))
-    records = as_heard
+    problems.extend(_about_own_objects(read, groups.keys() | broken_records, records, now))
     removed = None if REMOVALS_FILE in foreign_paths else read_removals(deployment, memo, problems)
-    missing = {entry.name for record in records.values() for entry in record.clusters} - read.own.clusters.keys()
-    suspects = {path: name for name in sorted(missing) for path in read.may_have_held(name)}
-    if suspects:
-        raise Rejected({*problems, *(_cluster_missing(path, name, source) for path, name in suspects.items())})
+    lost_clusters = _clusters_missing(read, records, source)
+    if lost_clusters:
+        raise Rejected({*problems, *lost_clusters})
     return Snapshot(
         source=read,
         groups=groups,
-        capacity=capacities,
+        capacity=counted,
         broken_capacity=broken_capacity,
         profiles=profiles,
         variants=known.variants,
@@ -304,6 +296,46 @@ def _types_not_counted(source: Source, capacity: Mapping[str, CapacitySnapshot],
                 hint = "write what is missing into the Cluster's nodeTypes"
                 location = source.own.places[f"Cluster/{name}"]
                 yield Problem(location, "NodeTypeNotCounted", message, hint, severity=Severity.WARNING)
+
+
+def _running_members(records: Mapping[str, PlacementRecord]) -> set[Identity]:
+    """The objects of groups that are deployed somewhere, those of the platform not among them."""
+    running = (record for record in records.values() if record.clusters and not record.is_platform)
+    return {member.identity for record in running for member in record.members}
+
+
+def _cooldowns(source: Source) -> dict[str, timedelta]:
+    """How long a group is left alone after a relocation, by policy."""
+    return {policy.name: timedelta(seconds=policy.spec.relocation.cooldown) for policy in source.own.policies}
+
+
+def _profiles(
+    source: Source, capacity: Mapping[str, CapacitySnapshot], groups: Collection[Group]
+) -> dict[str, ClusterProfile]:
+    """What each cluster can do, by what it shows and what the source brings to it."""
+    comes_to = coming(source, groups)
+    return {
+        name: ClusterProfile.of(cluster, capacity.get(name), comes_to(cluster))
+        for name, cluster in source.own.clusters.items()
+    }
+
+
+def _about_own_objects(
+    source: Source, group_ids: Set[str], records: Mapping[str, PlacementRecord], now: datetime
+) -> Iterator[Problem]:
+    """What is wrong with Approvals, policies and scores, beside the groups and clusters that there are."""
+    own = source.own
+    carried_out = {record.id: record.approvals or () for record in records.values()}
+    yield from consent_problems(own.approvals, own.clusters, group_ids | carried_out.keys(), carried_out, now)
+    yield from too_many_problems(own.policies, own.clusters, own.places)
+    yield from score_problems(own.scores, own.policies, own.clusters, now)
+
+
+def _clusters_missing(source: Source, records: Mapping[str, PlacementRecord], tree: Tree) -> list[Problem]:
+    """The files that may have held a Cluster which has groups and is nowhere in the source."""
+    missing = {entry.name for record in records.values() for entry in record.clusters} - source.own.clusters.keys()
+    suspects = {path: name for name in sorted(missing) for path in source.may_have_held(name)}
+    return [_cluster_missing(path, name, tree) for path, name in suspects.items()]
 
 
 def _cluster_missing(path: str, cluster: str, source: Tree) -> Problem:
