@@ -28,9 +28,7 @@ from gitplacer.model.workload import Gang, Identity, Roster, total_requests
 from gitplacer.placement.books import Books
 from gitplacer.placement.doubts import Doubts
 from gitplacer.placement.effort import Effort
-from gitplacer.placement.eligibility import (
-    not_the_tenants,
-)
+from gitplacer.placement.eligibility import not_the_tenants
 from gitplacer.placement.entrance import Entrance
 from gitplacer.placement.holds import Refused, held, kept, refused
 from gitplacer.placement.kueue import LocalQueueRef, no_queue
@@ -66,7 +64,7 @@ _NOBODY: Mapping[str, Bystander] = MappingProxyType({})
 
 
 class Pass:
-    """What all rounds share."""
+    """What all rounds share. Groups go by their ids, clusters by their names."""
 
     def __init__(
         self,
@@ -84,15 +82,13 @@ class Pass:
         groups of which it is known already what becomes of them: nothing but what was.
         """
         self.snapshot = snapshot
+        self.agreed = agreed
         self.resting = resting
-        self.sought: set[str] = set()
-        """The groups for which another cluster was looked for."""
-        self.asked_about: set[str] = set()
-        """The groups of which every cluster's verdict is kept."""
         self._opened_before = opened
         self._ledgers = ledgers or LedgerCache()
-        self.agreed = agreed
         self.clusters = snapshot.source.own.clusters
+        self.silent = silent_clusters(snapshot)
+
         self.groups = snapshot.groups
         self.records = {group_id: snapshot.predecessor(group) for group_id, group in self.groups.items()}
         adopted = {record.id for record in self.records.values() if record is not None}
@@ -101,35 +97,25 @@ class Pass:
             **{g: self._where(record) for g, record in (*self.records.items(), *self.orphans.items())},
             **{g: snapshot.deployed_clusters(g) for g in snapshot.broken_records if g in self.groups},
         }
-        not_let_in: Refused = refused(snapshot) if self.orphans else frozenset()
-        self.kept = {r.id: f for r in self.orphans.values() if (f := kept(snapshot, r, not_let_in))}
-        self.held = {g: f for g, group in self.groups.items() if (f := held(snapshot, group, self.records[g]))}
-        self.held |= {g: f for g, f in also_held.items() if g not in self.held}
-        self.held |= {g: f for g, f in torn_singletons(snapshot).items() if g not in self.held}
+        """Where each group was before this pass: the names of clusters, sorted."""
+        self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
         self.ties = ties(snapshot)
-        self._hold_together()
-        self.kept |= held_removals(snapshot, (r for r in self.orphans.values() if r.id not in self.kept))
-        self._hold_together()
-        self.overlaps = Overlaps(snapshot, edits, self.held)
-        self.proceeding: dict[tuple[str, str], Reason] = {}
-        """Groups whose edit goes on in this pass on a cluster where it does not fit, and why they do not move."""
-        self.proposing: dict[str, tuple[str, ...]] = {}
-        """Where such a group would move with consent."""
+        self.held, self.kept = self._held_and_kept(also_held)
+        """The groups of the source, and the orphans, that stay exactly as they are, each with why."""
+
         self.counts: dict[tuple[str, str], Counts] = self._recorded_counts()
-        """What counts the objects of a group have on a cluster, as far as this pass has come, where not as they are written."""
+        """What counts the objects of a group have on a cluster, as far as this pass has come (`count`), where not as they are written."""
         self.roles: dict[tuple[str, str], ClusterRole] = self._recorded_roles()
-        """What a cluster has of a group that spans several, as far as this pass has come."""
-        self.reshaped: dict[str, tuple[Action, Finding]] = {}
-        """What happens in this pass to groups that span clusters, also where their clusters stay the same."""
+        """What a cluster has of a group that spans several, as far as this pass has come (`assume`)."""
         self.recounted: list[tuple[str, str]] = []
         """(group, cluster) whose counts were changed in this pass, in order."""
         self._counts_before = dict(self.counts)
+        self.overlaps = Overlaps(snapshot, edits, self.held)
         known = {**self.orphans, **{group_id: r for group_id, r in self.records.items() if r is not None}}
         self.rosters = Rosters(snapshot, known, self.held, self.counts, self.roles, self.overlaps)
         self.gangs = self.rosters.written
         self.outlook = Outlook(snapshot, self.rosters)
-        self.moves: dict[str, Move] = moves_of({**self.records, **self.orphans})
-        self.silent = silent_clusters(snapshot)
+
         gone = self.orphans.keys() - self.kept.keys()  # their records go in this pass, and what they remember
         staying = (record for record in snapshot.records.values() if record.id not in gone)
         leftovers = frozenset(name for record in staying for name in left_over(record, snapshot))
@@ -137,20 +123,54 @@ class Pass:
         self.nominations = Nominations(snapshot, self.records, weakly(self._cannot_run))
         """Of groups that are left to Kueue, on which clusters it may start them."""
         self.entrance = Entrance(snapshot, self.rosters, self.nominations, self.silent, leftovers)
-        self._thaws: dict[Reason, datetime | None] = {}
+        self.effort = Effort(len(self.clusters))
+
+        # What rounds tell later rounds, and `plan` in the end; who writes it is in brackets.
+        self.sought: set[str] = set()
+        """The groups for which another cluster was looked for (`Choice`)."""
+        self.asked_about: set[str] = set()
+        """The groups of which every cluster's verdict is kept (`Evaluation`)."""
+        self.taken: dict[tuple[str, str], Reason] = {}
+        """Why a group was put on a cluster in a round of this pass (`plan`, `reopened`)."""
+        self.doubts: Doubts | None = None
+        """What the last round found against gangs on clusters where it took nothing away (`plan`)."""
+        self.reshaped: dict[str, tuple[Action, Finding]] = {}
+        """What happens in this pass to groups that span clusters, also where their clusters stay the same (`Round`)."""
+        self.proceeding: dict[tuple[str, str], Reason] = {}
+        """Groups whose edit goes on in this pass on a cluster where it does not fit, and why they do not move (`Unfit`)."""
+        self.proposing: dict[str, tuple[str, ...]] = {}
+        """Where such a group would move with consent (`Unfit`)."""
         self.backing_off: dict[str, datetime] = {}
-        """Groups whose relocation is taken back in this pass, and until when they then stay."""
+        """Groups whose relocation is taken back in this pass, and until when they then stay (`Crossing`)."""
+
+        # What was worked out before, by what it depends on.
+        self._thaws: dict[Reason, datetime | None] = {}
         self._preference: dict[tuple[str, str], int] = {}
         self._rules: dict[tuple[str, str | None, str], tuple[Rule, ...]] = {}
         self._domains: dict[str, Mapping[str, str]] = {}
-        self.taken: dict[tuple[str, str], Reason] = {}
-        """Why a group was put on a cluster in a round of this pass."""
         self._exceeds: dict[tuple[Gang, str, bool], bool] = {}
         self._settled: dict[tuple[str, frozenset[str]], Ledger] = {}
         self._requests: dict[tuple[str, str], Resources] = {}
-        self.effort = Effort(len(self.clusters))
-        self.doubts: Doubts | None = None
-        """What the last round found out against gangs on clusters where it took nothing away."""
+
+    def _held_and_kept(self, also_held: Mapping[str, Finding]) -> tuple[dict[str, Finding], dict[str, Finding]]:
+        """Each with why, by id. What exchanges members with one of them is held with it."""
+        not_let_in: Refused = refused(self.snapshot) if self.orphans else frozenset()
+        orphans = {r.id: f for r in self.orphans.values() if (f := kept(self.snapshot, r, not_let_in))}
+        groups = {g: f for g, group in self.groups.items() if (f := held(self.snapshot, group, self.records[g]))}
+        for more in (also_held, torn_singletons(self.snapshot)):
+            groups |= {g: f for g, f in more.items() if g not in groups}
+        self._hold_together(groups, orphans)
+        orphans |= held_removals(self.snapshot, (r for r in self.orphans.values() if r.id not in orphans))
+        self._hold_together(groups, orphans)
+        return groups, orphans
+
+    def _hold_together(self, groups: dict[str, Finding], orphans: dict[str, Finding]) -> None:
+        """Hold what exchanges members with what is held."""
+        for other, finding in held_with(self.ties, [*orphans, *groups]).items():
+            if other in self.groups:
+                groups[other] = finding
+            elif other in self.orphans:
+                orphans[other] = finding
 
     @property
     def seats(self) -> Seats:
@@ -161,14 +181,6 @@ class Pass:
         """Where a group sat on a cluster when it held the same there, if that is known."""
         sat = self._ledgers.sat.get(cluster, {}).get(group_id)
         return sat.seat if sat is not None and sat.holds == holds else None
-
-    def _hold_together(self) -> None:
-        """Hold what exchanges members with what is held."""
-        for other, finding in held_with(self.ties, [*self.kept, *self.held]).items():
-            if other in self.groups:
-                self.held[other] = finding
-            elif other in self.orphans:
-                self.kept[other] = finding
 
     @cached_property
     def homes(self) -> Mapping[Identity, str]:
