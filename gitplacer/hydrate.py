@@ -31,7 +31,7 @@ from gitplacer.placement.cloning import wish
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.placement.onepass import NOBODY_RESTS
 from gitplacer.placement.plan import Plan, plan
-from gitplacer.placement.wakes import cleared, outcomes, woken_for
+from gitplacer.placement.wakes import ClusterOutcome, cleared, outcomes, woken_for
 from gitplacer.problems import Problem
 from gitplacer.snapshot import NOBODY_STANDS_BY, Snapshot, read_snapshot
 from gitplacer.source.files import Memo, NoMemo
@@ -82,20 +82,49 @@ def hydrate(
     """
     Plan and render one pass.
 
+    `memo` and `ledgers` only save work. `with_candidates` says of which groups every cluster's verdict is kept: True of every one, False of
+    none; no decision depends on it. `resting` are groups that stay as they are, by decisions that were made before. `waiting` are groups
+    that wait and of which these inputs know nothing, by id, with what commits say of them, and `bystanders`, by cluster and id, those that stay
+    there, with what they hold. `once_read` is called with what was read before anything is planned, and may raise what makes a plan pointless.
+
     Raises Rejected, with every problem found, if the source has no readable Fleet or a Cluster cannot be read, or
-    if the deployment repo's root holds somebody else's files. `memo` and `ledgers` only save work, and
-    `with_candidates`, which says of which groups every cluster's verdict is kept: True of every one, False of none. `resting` are groups
-    that stay as they are, by decisions that somebody has made before. `waiting` are groups that wait and of which these inputs know nothing, by
-    id, with what commits say of them, and `bystanders` by cluster and id those that stay there, with what they hold. `once_read` looks at what was
-    read before anything is planned, and may raise what makes a plan pointless.
+    if the deployment repo's root holds somebody else's files.
     """
     known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting, bystanders, once_read)
     layout, planned, clones = _planned(inputs, known, with_candidates)
-    snapshot, decisions = layout.snapshot, planned.decisions
-    wanted = _wanted_awake(inputs, known, clones, snapshot, decisions)
-    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, decisions, wanted)}
-    decisions = tuple(cleared(snapshot, decisions, sleepers.values()))
+    snapshot = layout.snapshot
+    wanted = _wanted_awake(inputs, known, clones, snapshot, planned.decisions)
+    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, planned.decisions, wanted)}
+    decisions = tuple(cleared(snapshot, planned.decisions, sleepers.values()))
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
+    moves, rest = _carried_out(layout, decisions, sleepers, resting, metadata)
+    final = tuple(told_apart(decision, layout.updated) for decision in decisions)
+    problems = _problems(inputs, layout, planned, final)
+    tree = layout.tree()
+    view = PlanView(
+        snapshot=replace(snapshot, problems=problems),
+        plan=replace(planned, decisions=final),
+        source_commit=inputs.commit.id if inputs.commit else None,
+        capacity_tree=inputs.capacity_id,
+        deployment_commit=inputs.deployment_commit,
+        version=inputs.version,
+        changed_files=_changed_files(snapshot, inputs.deployment, tree),
+        tree=tree,
+        edits=layout.edits,
+        sleepers=tuple(sleepers.values()),
+    )
+    steps = _steps(inputs, view, moves, rest, layout.started, waiting)
+    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata, known))
+
+
+def _carried_out(
+    layout: Layout,
+    decisions: Sequence[Decision],
+    sleepers: Mapping[str, ClusterOutcome],
+    resting: Mapping[str, Decision],
+    metadata: bytes | None,
+) -> tuple[list[tuple[Decision, Changes]], Changes]:
+    """Write what was decided: each relocation with the changes that it makes, and those of everything else together."""
     moves = []
     for decision in decisions:
         if decision.action is Action.RELOCATE:
@@ -115,37 +144,23 @@ def hydrate(
     layout.announce_all()
     layout.tell_managers()
     layout.remember_removals(decisions)
-    rest = layout.take_changes(metadata)
-    final = tuple(told_apart(decision, layout.updated) for decision in decisions)
-    problems = tuple(
-        sorted(
-            {
-                *snapshot.problems,
-                *layout.problems,
-                *refused_approvals(final, snapshot),
-                *never_to_run(planned.stranded, snapshot),
-                *not_looked_at(planned.uncounted),
-                *called_from_afar(planned.apart),
-                *parted_claims(planned.parted),
-                *_uncounted(inputs, snapshot),
-            }
-        )
-    )
-    tree = layout.tree()
-    view = PlanView(
-        snapshot=replace(snapshot, problems=problems),
-        plan=replace(planned, decisions=final),
-        source_commit=inputs.commit.id if inputs.commit else None,
-        capacity_tree=inputs.capacity_id,
-        deployment_commit=inputs.deployment_commit,
-        version=inputs.version,
-        changed_files=_changed_files(snapshot, inputs.deployment, tree),
-        tree=tree,
-        edits=layout.edits,
-        sleepers=tuple(sleepers.values()),
-    )
-    steps = _steps(inputs, view, moves, rest, layout.started, waiting)
-    return Hydration(snapshot, view, problems, steps, tree, _proposals(inputs, view, layout, metadata, known))
+    return moves, layout.take_changes(metadata)
+
+
+def _problems(inputs: Inputs, layout: Layout, planned: Plan, final: Sequence[Decision]) -> tuple[Problem, ...]:
+    """All that there is to tell somebody of: what was read, what was planned, and what was written."""
+    snapshot = layout.snapshot
+    found = {
+        *snapshot.problems,
+        *layout.problems,
+        *refused_approvals(final, snapshot),
+        *never_to_run(planned.stranded, snapshot),
+        *not_looked_at(planned.uncounted),
+        *called_from_afar(planned.apart),
+        *parted_claims(planned.parted),
+        *_uncounted(inputs, snapshot),
+    }
+    return tuple(sorted(found))
 
 
 def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
