@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitplacer.capacity.access import Access
     from gitplacer.kinds.capacity import CapacitySnapshot
     from gitplacer.model.podrules import PodTerm
+    from gitplacer.settings import Settings
 
 
 @click.command("snapshot", cls=Taught)
@@ -123,54 +124,31 @@ def command(
     With --push it is committed to a branch of a repo instead, where it says something new, and else when a heartbeat is due. With
     --every it goes on until it is told to stop.
     """
-    from gitplacer.capacity.live import observe
-    from gitplacer.capacity.records import placed_on
     from gitplacer.cli.files import writable, write_whole
-    from gitplacer.cli.hubs import told_by_hub, write_all
-    from gitplacer.cli.progress import note, progress
+    from gitplacer.cli.hubs import write_all
+    from gitplacer.cli.progress import note
     from gitplacer.cli.sending import refuse_without_push, send, written
-    from gitplacer.observing.writing import snapshot_file
-    from gitplacer.settings import UsageError, settings
+    from gitplacer.settings import settings
 
-    if dump is not None and hub is None:
-        raise UsageError(
-            "--from-dump is for --hub: say which hub it is of",
-            "of a dump of a cluster no snapshot is made; --context reads the cluster, and `gitplacer fit --from` judges manifests on the dump",
-        )
-    if hub is not None and (given is not None or cluster is not None or deployment is not None):
-        raise click.UsageError(
-            "--hub reads all clusters that a hub knows: leave out --from, --cluster and --deployment"
-        )
+    _refuse_what_does_not_go_together(
+        of_cluster=bool(context or kubeconfig or in_cluster),
+        named=cluster is not None,
+        deployment=deployment is not None,
+        given=given is not None,
+        hub=hub is not None,
+        dump=dump is not None,
+    )
     asked = tuple(_term(selector) for selector in selectors)
-    if given is not None and (context or kubeconfig or in_cluster):
-        raise click.UsageError(
-            "--from takes a file, and no cluster: leave out --context, --kubeconfig and --in-cluster"
-        )
 
     def look(now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
         if given is not None:
             return [written(given, cluster)]
         if hub is not None:
             access = None if dump is not None else _reached(context, kubeconfig, in_cluster, "hub", insecure)[0]
-            return [(found, snapshot_file(found)) for found in told_by_hub(hub, dump, access, now, note)]
+            return _of_hub(hub, dump, access, now)
         access, name = _reached(context, kubeconfig, in_cluster, cluster, insecure)
         chosen = settings(".", deployment=deployment, credentials=options["credentials"])
-        with progress() as say:
-            placed = None
-            if chosen.deployment is not None:
-                say(f"reading the deployment repo {chosen.deployment.redacted}")
-                placed = placed_on(name, chosen.deployment, branch, chosen.cache_dir)
-            say(f"reading {name}")
-            found = observe(
-                access,
-                cluster=name,
-                system_namespace=system_namespace,
-                now=now,
-                say=note,
-                placed=placed,
-                asked=asked,
-            )
-        return [(found, snapshot_file(found))]
+        return [_of_cluster(access, name, chosen, branch, system_namespace, asked, now)]
 
     if options["push"] is not None:
         if target != "-":
@@ -187,6 +165,63 @@ def command(
     write_whole(file, data)
     note(f"wrote {target}: {_counted(found)}")
     return 0
+
+
+def _refuse_what_does_not_go_together(
+    *, of_cluster: bool, named: bool, deployment: bool, given: bool, hub: bool, dump: bool
+) -> None:
+    """Raises UsageError. `of_cluster`: an option says which cluster to read; `named`: --cluster is given; the others are those options."""
+    from gitplacer.settings import UsageError
+
+    if dump and not hub:
+        raise UsageError(
+            "--from-dump is for --hub: say which hub it is of",
+            "of a dump of a cluster no snapshot is made; --context reads the cluster, and `gitplacer fit --from` judges manifests on the dump",
+        )
+    if hub and (given or named or deployment):
+        raise click.UsageError(
+            "--hub reads all clusters that a hub knows: leave out --from, --cluster and --deployment"
+        )
+    if given and of_cluster:
+        raise click.UsageError(
+            "--from takes a file, and no cluster: leave out --context, --kubeconfig and --in-cluster"
+        )
+
+
+def _of_hub(hub: str, dump: str | None, access: Access | None, now: datetime) -> list[tuple[CapacitySnapshot, bytes]]:
+    """What a hub knows of each of its clusters, as snapshots and as their files."""
+    from gitplacer.cli.hubs import told_by_hub
+    from gitplacer.cli.progress import note
+    from gitplacer.observing.writing import snapshot_file
+
+    return [(found, snapshot_file(found)) for found in told_by_hub(hub, dump, access, now, note)]
+
+
+def _of_cluster(
+    access: Access,
+    name: str,
+    chosen: Settings,
+    branch: str,
+    system_namespace: str,
+    asked: tuple[PodTerm, ...],
+    now: datetime,
+) -> tuple[CapacitySnapshot, bytes]:
+    """What a live cluster has, as a snapshot and as its file. The records in the `branch` tell which pods are gitplacer's."""
+    from gitplacer.capacity.live import observe
+    from gitplacer.capacity.records import placed_on
+    from gitplacer.cli.progress import note, progress
+    from gitplacer.observing.writing import snapshot_file
+
+    with progress() as say:
+        placed = None
+        if chosen.deployment is not None:
+            say(f"reading the deployment repo {chosen.deployment.redacted}")
+            placed = placed_on(name, chosen.deployment, branch, chosen.cache_dir)
+        say(f"reading {name}")
+        found = observe(
+            access, cluster=name, system_namespace=system_namespace, now=now, say=note, placed=placed, asked=asked
+        )
+    return found, snapshot_file(found)
 
 
 def _reached(
