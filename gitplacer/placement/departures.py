@@ -23,7 +23,7 @@ from gitplacer.placement.crossing import Crossing
 from gitplacer.placement.occupancy import Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.sightings import Sightings
-from gitplacer.placement.spanning import Spanning, Spread
+from gitplacer.placement.spanning import Spanned, Spanning
 from gitplacer.placement.stops import Stops
 from gitplacer.placement.ways import Leaving, Ways
 from gitplacer.relocation.memory import left_before
@@ -99,17 +99,19 @@ class Departures:
         if agreed is None and self.stops.is_guarded(group, why.code):
             stopped = {name: Finding(code=Reason.GUARD_REACHED, subject=why.code) for name in free}
             return self._stay(leaving, {**stops, **stopped}, [], {})
-        spread = self._spread_anew(leaving, free, to, moves_home=moves_home)
-        if spread is None:
+        spanned = self._spanned_anew(leaving, free, to, moves_home=moves_home)
+        if spanned is None:
             nowhere = Finding(code=Reason.NOWHERE_TO_GO, subject=why.code)
             held = self._ways.decision(leaving, action=Action.HOLD, after=leaving.before, finding=nowhere)
             return replace(held, updated_in_place=True, refused=self._ways.refused(leaving, to))
-        action = action_of(leaving.before, spread.after)
+        action = action_of(leaving.before, spanned.after)
         if action is Action.RELOCATE:
             self._pass.tally.begin(group.id, why.code)
         else:
             action = Action.UPDATE
-        decision = self._ways.decision(leaving, action=action, after=spread.after, finding=why, reasons=spread.reasons)
+        decision = self._ways.decision(
+            leaving, action=action, after=spanned.after, finding=why, reasons=spanned.reasons
+        )
         return replace(decision, consent=agreed.identity if agreed is not None else "")
 
     def prefer(self, group: Group, policy: PlacementPolicy) -> Decision | None:
@@ -182,7 +184,7 @@ class Departures:
         copies = leaving.policy.spec.placement.copies
         return len(self._pass.clusters) if copies == "All" else max(1, copies) - len(stops)
 
-    def _spread_anew(self, leaving: Leaving, free: Sequence[str], to: str, *, moves_home: bool) -> Spread | None:
+    def _spanned_anew(self, leaving: Leaving, free: Sequence[str], to: str, *, moves_home: bool) -> Spanned | None:
         """Where a group that spans clusters would be without those that it is free to leave."""
         group, policy, before = leaving.group, leaving.policy, leaving.before
         elsewhere = set(self._pass.clusters) - {to, *before} if to else set[str]()

@@ -28,7 +28,7 @@ from gitplacer.placement.holds import consent_to_removal
 from gitplacer.placement.occupancy import Claims, Occupancy, Placements
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.order import Shares, Waiting, turns
-from gitplacer.placement.spanning import Spanning, Spread
+from gitplacer.placement.spanning import Spanned, Spanning
 from gitplacer.placement.ties import heirs
 from gitplacer.placement.unfit import Unfit
 from gitplacer.placement.weakly import weakly
@@ -77,9 +77,9 @@ class Round:
         staying: list[Group] = []
         waiting: list[Group] = []
         for group in self._pass.groups.values():
-            certain = self._certain(group)
-            if certain is not None:
-                done.append(self._settle(certain))
+            known = self._without_search(group)
+            if known is not None:
+                done.append(self._settle(known))
                 continue
             assert group.policy is not None
             if group.id in self._moves:
@@ -88,7 +88,9 @@ class Round:
                 (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
             elif why := self._departures.causes.triggers(group, group.policy):
                 leaving.append((group, why))
-            elif self._is_complete(group, group.policy) or self._spanning.spreads(group.id, self._here(group)):
+            elif self._is_complete(group, group.policy) or self._spanning.spans(
+                group.id, self._placements.get(group.id, ())
+            ):
                 staying.append(group)
             else:
                 waiting.append(group)
@@ -111,7 +113,7 @@ class Round:
         ]
         return [self._with_sightings(decision) for decision in done]
 
-    def _certain(self, group: Group) -> Decision | None:
+    def _without_search(self, group: Group) -> Decision | None:
         """The decision about a group that neither looks for room nor is asked to leave: it rests, is held, is the platform's or has ended."""
         if group.id in self._pass.resting:
             return self._pass.resting[group.id]
@@ -119,7 +121,7 @@ class Round:
         if stop is not None or group.policy is None:
             return self._held(group, stop or Finding(code=Reason.NO_POLICY))
         if group.unit == PLATFORM:
-            return self._spread(group, group.policy)
+            return self._platform(group, group.policy)
         ending = self._departures.sightings.finished(group)
         return self._departures.rest(group, group.policy, ending) if ending is not None else None
 
@@ -159,8 +161,8 @@ class Round:
 
     def _spans(self, group: Group) -> bool:
         """Whether a group is on several clusters as one app."""
-        here = self._here(group)
-        return len(here) > 1 and self._spanning.spreads(group.id, here)
+        here = self._placements.get(group.id, ())
+        return len(here) > 1 and self._spanning.spans(group.id, here)
 
     def _with_sightings(self, decision: Decision) -> Decision:
         """A decision with what the snapshots say of the end of a job, and of pods that wait too long."""
@@ -265,18 +267,15 @@ class Round:
             moving=self._moves.get(group.id), move=self._moves.get(group.id),
         )  # fmt: skip
 
-    def _here(self, group: Group) -> tuple[str, ...]:
-        return self._placements.get(group.id, ())
-
-    def _spread_over(self, group: Group, here: tuple[str, ...], spread: Spread) -> Decision:
+    def _over_several(self, group: Group, here: tuple[str, ...], spanned: Spanned) -> Decision:
         """A group that spans clusters, or comes to."""
         assert group.policy is not None
-        if spread.action is not Action.KEEP:
-            self._pass.reshaped[group.id] = spread.action, spread.finding
+        if spanned.action is not Action.KEEP:
+            self._pass.reshaped[group.id] = spanned.action, spanned.finding
         return Decision(
-            group=group.id, policy=group.policy.name, action=spread.action, before=here, after=spread.after,
-            finding=spread.finding, reasons=spread.reasons,
-            candidates=self._choice.evaluation.candidates(group, group.policy, spread.after, spread.reasons, waits=False),
+            group=group.id, policy=group.policy.name, action=spanned.action, before=here, after=spanned.after,
+            finding=spanned.finding, reasons=spanned.reasons,
+            candidates=self._choice.evaluation.candidates(group, group.policy, spanned.after, spanned.reasons, waits=False),
         )  # fmt: skip
 
     def _keep(self, group: Group) -> Decision:
@@ -285,9 +284,9 @@ class Round:
         if better is not None:
             return better
         here = self._placements[group.id]
-        spread = self._spanning.stay(group, group.policy, here)
-        if spread is not None:
-            return self._spread_over(group, here, spread)
+        spanned = self._spanning.stay(group, group.policy, here)
+        if spanned is not None:
+            return self._over_several(group, here, spanned)
         finding = self._unfit.finding(group, here)
         if finding is None:
             outgrown = self._outgrown(group.id, here) if self._with_candidates else None
@@ -306,7 +305,7 @@ class Round:
         refused = (self._occupancy.added_not_let_in(group_id, name) for name in here)
         return next((replace(why, code=Reason.OUTGROWN) for why in refused if why is not None), None)
 
-    def _spread(self, group: Group, policy: PlacementPolicy) -> Decision:
+    def _platform(self, group: Group, policy: PlacementPolicy) -> Decision:
         """
         A platform group goes to every cluster its policy names, whatever the room, and stays where it is: removing it
         needs an Approval, which holds up nothing else.
@@ -385,7 +384,7 @@ class Round:
         complete: bool,
     ) -> Finding:
         if chosen:
-            return Finding(code=Reason.SPANS) if self._spanning.spreads(group.id, chosen) else chosen[min(chosen)]
+            return Finding(code=Reason.SPANS) if self._spanning.spans(group.id, chosen) else chosen[min(chosen)]
         if set(after) < set(before):
             return Finding(code=Reason.COPY_NOT_WANTED, subject=", ".join(sorted(set(before) - set(after))))
         if after:
@@ -395,23 +394,24 @@ class Round:
 
     def _nowhere(self, group: Group, policy: PlacementPolicy) -> Finding:
         """Why no cluster takes a group."""
+        over_quota, over_budget = self._choice.purse.over_quota, self._choice.purse.over_budget
         claim, kept_on = self._occupancy.reservations.claim_of(group.id), self._occupancy.reservations.aged_on(group.id)
         if claim is not None:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))
         if kept_on:
             return Finding(code=Reason.ROOM_RESERVED, subject=kept_on)
         if group.id in self._spanning.short:
-            return self._choice.purse.over_quota.get(group.id, self._spanning.short[group.id])
-        paid = group.id not in self._choice.purse.over_quota and group.id not in self._choice.purse.over_budget
-        if paid and (unspread := self._choice.spreading.waits(group)) is not None:
+            return over_quota.get(group.id, self._spanning.short[group.id])
+        limited = group.id in over_quota or group.id in over_budget
+        if not limited and (unspread := self._choice.spreading.waits(group)) is not None:
             return unspread
         doubt = self._choice.evaluation.doubt(group)
         if doubt is not None:
             return doubt
-        if group.id in self._choice.purse.over_quota:
-            return self._choice.purse.over_quota[group.id]
-        if group.id in self._choice.purse.over_budget:
-            return self._choice.purse.over_budget[group.id]
+        if group.id in over_quota:
+            return over_quota[group.id]
+        if group.id in over_budget:
+            return over_budget[group.id]
         enters = bool(self._pass.entrance.may_enter(group, policy))
         return Finding(code=Reason.NO_CLUSTER_FITS if enters else Reason.NO_ELIGIBLE_CLUSTER)
 
@@ -428,8 +428,8 @@ class Round:
             return name != wished, self._pass.preference(policy, name), since, name
 
         ranked = sorted(here, key=rank)
-        spread = self._choice.spreading.first(group, policy, ranked, kept=(), wanted=wanted)
-        return tuple(sorted(spread if len(spread) == wanted else ranked[:wanted]))
+        best = self._choice.spreading.first(group, policy, ranked, kept=(), wanted=wanted)
+        return tuple(sorted(best if len(best) == wanted else ranked[:wanted]))
 
     # waiting with something in view
 

@@ -41,7 +41,7 @@ Shares = Mapping[str, int]
 """Worker role to a number of workers."""
 
 
-class Spread(Struct, frozen=True):
+class Spanned(Struct, frozen=True):
     """Where a group is when it spans clusters, and why it was put on those that are new; `action` says what changed."""
 
     after: tuple[str, ...]
@@ -61,7 +61,7 @@ class Spanning:
         self.short: dict[str, Finding] = {}
         """Of groups that could not span clusters: what is missing, or how far it went."""
 
-    def spreads(self, group_id: str, here: Iterable[str]) -> bool:
+    def spans(self, group_id: str, here: Iterable[str]) -> bool:
         """Whether a group spans clusters."""
         return bool(self._pass.roles_of(group_id, here))
 
@@ -120,23 +120,23 @@ class Spanning:
 
     # what is placed
 
-    def stay(self, group: Group, policy: PlacementPolicy, here: Sequence[str]) -> Spread | None:
+    def stay(self, group: Group, policy: PlacementPolicy, here: Sequence[str]) -> Spanned | None:
         """
         What becomes of a group that stays where it is: more workers, or fewer, or the counts that it has. None for a group that
         does not span clusters and need not.
         """
-        spreads = self.spreads(group.id, here)
+        spanning = self.spans(group.id, here)
         home = self._home(group, here)
-        if home is None or not (spreads or (policy.spec.placement.span == "IfNeeded" and self._grew(group, home))):
+        if home is None or not (spanning or (policy.spec.placement.span == "IfNeeded" and self._grew(group, home))):
             return None
-        if spreads and self._has_finished(group, home.name):
-            return Spread(tuple(here), Action.KEEP, Finding(code=Reason.KEPT))
+        if spanning and self._has_finished(group, home.name):
+            return Spanned(tuple(here), Action.KEEP, Finding(code=Reason.KEPT))
         has = {name: self._share(group, home, name) for name in here}
         wanted = self._spans.workers(group, home)
-        if spreads:
+        if spanning:
             has = self._fewer(group, has, home, wanted)
         if not self._missing(has, wanted):
-            return self._settled(group, home, has, here) if spreads else None
+            return self._settled(group, home, has, here) if spanning else None
         if len(here) == 1 and self._moves_whole(group, policy, home):
             self.forget(group, here)
             return None
@@ -145,7 +145,7 @@ class Spanning:
 
     def without(
         self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str], closed: Iterable[str]
-    ) -> Spread | None:
+    ) -> Spanned | None:
         """
         A group that spans clusters without some of them, which only have workers of it: these go to others that are not
         closed to it. None if none do.
@@ -158,7 +158,7 @@ class Spanning:
 
     def leave_all(
         self, group: Group, policy: PlacementPolicy, here: Sequence[str], leaving: Sequence[str], closed: Iterable[str]
-    ) -> Spread | None:
+    ) -> Spanned | None:
         """All of a group elsewhere, on one cluster or several, what it has now given up; None if nobody takes it."""
         trial = _Trial(self._pass, self._choice, group, policy, scale_up=True)
         for name in here:
@@ -171,7 +171,7 @@ class Spanning:
         if not chosen:
             trial.undo()
             return None
-        return Spread(tuple(sorted(chosen)), Action.RELOCATE, Finding(code=Reason.SPANS), chosen)
+        return Spanned(tuple(sorted(chosen)), Action.RELOCATE, Finding(code=Reason.SPANS), chosen)
 
     def forget(self, group: Group, here: Iterable[str]) -> None:
         """Take a group as it is written, on whatever cluster, because it leaves all of these."""
@@ -179,7 +179,7 @@ class Spanning:
             self._pass.assume(group.id, name, "Copy", AS_WRITTEN)
 
     def _home(self, group: Group, here: Sequence[str]) -> Cluster | None:
-        if self.spreads(group.id, here):
+        if self.spans(group.id, here):
             return self._pass.rosters.home(group.id)
         return self._pass.clusters.get(here[0]) if len(here) == 1 else None
 
@@ -252,7 +252,7 @@ class Spanning:
 
     def _settled(
         self, group: Group, home: Cluster, has: Mapping[str, Shares], here: Sequence[str], *, outgrown: bool = False
-    ) -> Spread:
+    ) -> Spanned:
         """A group with these shares and no others."""
         for name in here:
             if name not in has:
@@ -269,7 +269,7 @@ class Spanning:
         after = tuple(sorted(has))
         action = Action.KEEP if after == tuple(here) else Action.UPDATE
         code = Reason.OUTGROWN if outgrown else Reason.KEPT if action is Action.KEEP else Reason.UPDATED
-        return Spread(after, action, Finding(code=code))
+        return Spanned(after, action, Finding(code=code))
 
     # more workers
 
@@ -281,7 +281,7 @@ class Spanning:
         has: Mapping[str, Shares],
         wanted: Shares,
         closed: Iterable[str] = (),
-    ) -> Spread | None:
+    ) -> Spanned | None:
         """The group with the workers that it lacks, room reserved; None if not all of them find some."""
         left = self._missing(has, wanted)
         if policy.spec.placement.span != "IfNeeded" or self._spans.lacks(group, home):
@@ -298,9 +298,9 @@ class Spanning:
                 after = tuple(sorted({*has, *trial.shares}))
                 if after == (home.name,):
                     trial.settle(home.name, "Copy", AS_WRITTEN)  # all of it has come home
-                    return Spread(after, Action.UPDATE, Finding(code=Reason.UPDATED))
+                    return Spanned(after, Action.UPDATE, Finding(code=Reason.UPDATED))
                 fresh = {name: why for name, why in trial.reasons.items() if name not in has}
-                return Spread(after, Action.EXTEND, Finding(code=Reason.SPANS), fresh)
+                return Spanned(after, Action.EXTEND, Finding(code=Reason.SPANS), fresh)
             trial.undo()
         return None
 
