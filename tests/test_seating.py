@@ -216,7 +216,7 @@ def test_what_is_remembered_stands_for_what_is_free_and_what_pods_ask_for(
 def seated(groups: Sequence[HeldRoom], made: Opening) -> tuple[HeldRoom, ...] | None:
     """They, with where they sit in a cluster; None where somebody finds no room."""
     ledger = made.open()
-    opened = ledger.opened()
+    opened = ledger.digest()
     if reserved(groups, NoSeats(), "c", ledger):
         return None
     seats = seats_in(ledger, groups, opened)
@@ -285,7 +285,7 @@ def test_where_less_is_free_all_are_packed_again(packed: list[Gang]) -> None:
 def test_of_what_no_machine_has_a_cluster_is_opened_alike_with_and_without() -> None:
     """Which resources there are depends on which clusters and groups are planned."""
     more = replace(OPENINGS[0], columns=Columns([*OPENINGS[0].columns.names, "example.com/other"]))
-    assert more.open().opened() == OPENINGS[0].open().opened()
+    assert more.open().digest() == OPENINGS[0].open().digest()
 
 
 @pytest.mark.parametrize("group", ["ns/a", "ns/shown"])

@@ -76,7 +76,7 @@ def _closeups(view: PlanView, group_id: str, accounts: Accounts) -> Mapping[str,
     for candidate in decision.candidates:
         name = candidate.cluster
         if candidate.verdict is Verdict.REJECTED and candidate.finding.wanted and name in accounts.after:
-            gang = accounts.after[name].on_each_node(view.snapshot.variants.gang(group, view.clusters[name]))
+            gang = accounts.after[name].nodes.on_each(view.snapshot.variants.gang(group, view.clusters[name]))
             close = closeup(accounts.after, gang, name, scale_up=scale_up)
             if close is not None:
                 found[name] = close

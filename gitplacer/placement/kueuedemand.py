@@ -115,7 +115,7 @@ class KueueDemand:
         for queue, facts in found:
             queued = facts.queued_for(reserve, with_peak=with_peak)
             for pods, (number, requests) in zip(facts.gang_for(reserve, with_peak=with_peak), queued, strict=True):
-                each = (pods,) if queue else books.on_each_node((pods,))
+                each = (pods,) if queue else books.nodes.on_each((pods,))
                 sets += each
                 counted += [(queue, number, requests)] * len(each)
         unseen = books.shown.not_seen(group_id, tuple(sets))

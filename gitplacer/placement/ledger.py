@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from datetime import datetime
 from functools import partial
 from itertools import compress
@@ -384,9 +384,9 @@ class Ledger:
         wanted, left = min(_MOST_NEW, sum(pods.count for pods in gang)), self._left(to_placed=to_placed)
         bound, taken = self._bound(), self._taken_besides()
         each = costs(self.nodes.types, self.nodes.type_row)
-        cheapest = sorted(self._useful(gang), key=lambda key: (each[key], key))
+        cheapest = sorted(self.nodes.useful_types(gang), key=lambda key: (each[key], key))
         for number in range(1, len(cheapest) + 1):  # the fewer types, the cheaper
-            types = [name for name, _ in there] + self._may_be_added(cheapest[:number], wanted, left)
+            types = [name for name, _ in there] + self.nodes.addable(cheapest[:number], wanted, left)
             extra = [to_come(self.nodes, key, real + i) for i, key in enumerate(types)]
             found = self._stage.seek(gang, self._stage.beside(bound, taken, extra))
             if isinstance(found, Packing):
@@ -404,21 +404,6 @@ class Ledger:
         uses = tuple(use._replace(machine=kept.get(use.machine, use.machine)) for use in found.uses)
         promised = any(real <= use.machine < real + len(there) for use in uses)
         return Packing(uses, tuple(opened), promised or bool(opened), found.steps)
-
-    def _useful(self, gang: Gang) -> Collection[str]:
-        """
-        The types of machines that take a pod of a gang; all, to tell of, where none does. Others are not added for it: with them on offer, pods
-        that have to be spread would see a zone, or a node, that never comes and in which none of them could be.
-        """
-        shapes = {pods.shape for pods in gang if pods.count}
-        return [
-            key for key in self.nodes.types if any(self._is_taken_by(shape, key) for shape in shapes)
-        ] or self.nodes.types
-
-    def _is_taken_by(self, pod: PodShape, key: str) -> bool:
-        """Whether a new machine of a type takes a pod."""
-        has_room = bool((self.columns.asked(pod) <= self.nodes.type_row[key]).all())
-        return has_room and self.nodes.type_admits(pod, key)
 
     def _bound(self) -> list[Placed]:
         """The pods that were promised room, as if they ran where they are assumed."""
@@ -439,18 +424,6 @@ class Ledger:
                 left[use.machine] -= use.row * use.number
         taken = np.clip(left - self._free, 0, None)
         return {int(machine): self.columns.resources(taken[machine]) for machine in np.flatnonzero(taken.any(axis=1))}
-
-    def _may_be_added(self, keys: Sequence[str], most: int, limits: Mapping[str, int]) -> list[str]:
-        """Machines that may be added together: in turn one of each type, up to so many of each, as far as limits go."""
-        left, found = dict(limits), list[str]()
-        for _ in range(most):
-            for key in keys:
-                draws = self.nodes.types[key].draws
-                if all(left[limit] >= amount for limit, amount in draws):
-                    found.append(key)
-                    for limit, amount in draws:
-                        left[limit] -= amount
-        return found
 
     def fit_without(self, gang: Gang, machines: Collection[int], *, scale_up: bool) -> Packing | Shortfall:
         """The same, where some machines take nothing more."""
@@ -599,7 +572,7 @@ class Ledger:
         """Where a group sits that was promised room here, by the numbers of machines."""
         return self._holds[group_id].packing
 
-    def opened(self) -> bytes:
+    def digest(self) -> bytes:
         """A digest of what is free on which machine: groups that are seated one after another sit where they did when it was the same."""
         offered = np.any(self._free, axis=0)  # what no machine here has, others of a fleet may have or not
         told = hashlib.blake2b(repr([*compress(self.columns.names, offered.tolist())]).encode(), digest_size=16)
@@ -690,22 +663,6 @@ class Ledger:
         """The nodes on which the snapshot shows pods of a group that are of the role of some and ask the same, sorted."""
         asked, shown = pods.shape.requests, self.shown.of(group_id)
         return tuple(sorted({node for role, each, node in shown if role == pods.role and (not each or each == asked)}))
-
-    def admits(self, pods: PodSet, node: str) -> bool:
-        """Whether pods may be on a node, but for its room."""
-        return bool(self.nodes.admits(pods.shape)[self.nodes.index[node]])
-
-    def on_each_node(self, gang: Gang) -> Gang:
-        """A gang whose pods that run on every node are counted: one for each node that admits them."""
-        if not any(pods.per_node for pods in gang):
-            return gang
-        return tuple(one for pods in gang for one in (self._one_each(pods) if pods.per_node else (pods,)))
-
-    def _one_each(self, pods: PodSet) -> Iterator[PodSet]:
-        """As the DaemonSet controller does, which gives each pod its node."""
-        for machine in self.nodes.machines:
-            if self.nodes.obstacle(pods.shape, machine.shape, machine.name) is None:
-                yield replace(pods, count=1, shape=replace(pods.shape, node_name=machine.name), per_node=False)
 
 
 def _told(found: Packing | Shortfall | Missing) -> Packing | Shortfall:

@@ -156,7 +156,7 @@ class NamespaceDemand:
             gang = facts.gang_for(reserve, with_peak=False)
             gang = as_it_runs(gang, running) if member.identity in updates else gang
             for pods, role in zip(gang, facts.roles_for(reserve, with_peak=False), strict=True):
-                each = self._pass.books[name].on_each_node((pods,))
+                each = self._pass.books[name].nodes.on_each((pods,))
                 old += [(at, member.identity.namespace, role, one) for one in each]
         left = self._left(group.id, name, [(role, pods) for _, _, role, pods in old])
         found: dict[int, list[_Lot]] = defaultdict(list)
@@ -175,7 +175,7 @@ class NamespaceDemand:
         come = [
             _Lot(space, role, one.count, one.count)
             for pods, role in zip(gang, roles, strict=True)
-            for one in shared.books[name].on_each_node((pods,))
+            for one in shared.books[name].nodes.on_each((pods,))
         ]
         done = [*_instead(was, come)] if update is not None and _is_anew(update) else [*_grown(was, come)]
         if update is None or update.how is How.IN_PLACE or not update.waits:
@@ -273,7 +273,7 @@ class NamespaceDemand:
             gang, of = facts.gang_for(reserve, with_peak=with_peak), facts.roles_for(reserve, with_peak=with_peak)
             beside += self._besides(name, identity, facts, reserve, seen=seen)
             for pods, role in zip(gang, of, strict=True):
-                found += [(identity.namespace, role, one) for one in self._pass.books[name].on_each_node((pods,))]
+                found += [(identity.namespace, role, one) for one in self._pass.books[name].nodes.on_each((pods,))]
         left = self._left(group_id, name, [(role, pods) for _, role, pods in found])
         lots = [_Lot(space, role, pods.count, n) for (space, role, pods), n in zip(found, left, strict=True)]
         return [*lots, *beside]
@@ -313,7 +313,7 @@ class NamespaceDemand:
             besides += self._besides(name, identity, facts, reserve, seen=seen)
             for pods, role in zip(gang, roles, strict=True):
                 by_name.setdefault(role.name, (identity.namespace, role))
-                there = self._pass.books[name].on_each_node((pods,))
+                there = self._pass.books[name].nodes.on_each((pods,))
                 come += [_Lot(identity.namespace, role, one.count, one.count) for one in there]
 
         def old(pods: PodSet) -> tuple[str, Role]:

@@ -9,7 +9,7 @@ each pair of pod shape and node shape, never once for each node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -25,7 +25,7 @@ from gitplacer.machines import Catalogue, MachineType
 from gitplacer.model.decision import Reason, Tally
 from gitplacer.model.labels import Labels, Taint
 from gitplacer.model.resources import Resources
-from gitplacer.model.workload import Gang, PodShape
+from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.scheduler.filters import asks_for_a_name, obstacle
 from gitplacer.scheduler.objects import HOSTNAME, PODS
 from gitplacer.scheduler.objects import Node as NodeShape
@@ -274,6 +274,43 @@ class Nodes:
     def type_admits(self, pod: PodShape, type_name: str) -> bool:
         """Whether a pod may be on a new node of a type. A pod that asks for a node by name never is."""
         return not asks_for_a_name(pod) and self.obstacle(pod, self.type_shape[type_name]) is None
+
+    def useful_types(self, gang: Gang) -> Collection[str]:
+        """
+        The types of machines of which a new one takes a pod of a gang; all, to tell of, where none does. Others are not added for it: with them on
+        offer, pods that have to be spread would see a zone, or a node, that never comes and in which none of them could be.
+        """
+        shapes = {pods.shape for pods in gang if pods.count}
+        return [key for key in self.types if any(self._is_taken_by(shape, key) for shape in shapes)] or self.types
+
+    def _is_taken_by(self, pod: PodShape, key: str) -> bool:
+        """Whether a new machine of a type takes a pod."""
+        has_room = bool((self.columns.asked(pod) <= self.type_row[key]).all())
+        return has_room and self.type_admits(pod, key)
+
+    def addable(self, keys: Sequence[str], most: int, limits: Mapping[str, int]) -> list[str]:
+        """Machines that may be added together: in turn one of each type, up to so many of each, as far as limits go."""
+        left, found = dict(limits), list[str]()
+        for _ in range(most):
+            for key in keys:
+                draws = self.types[key].draws
+                if all(left[limit] >= amount for limit, amount in draws):
+                    found.append(key)
+                    for limit, amount in draws:
+                        left[limit] -= amount
+        return found
+
+    def on_each(self, gang: Gang) -> Gang:
+        """A gang whose pods that run on every node are counted: one for each node that admits them."""
+        if not any(pods.per_node for pods in gang):
+            return gang
+        return tuple(one for pods in gang for one in (self._one_each(pods) if pods.per_node else (pods,)))
+
+    def _one_each(self, pods: PodSet) -> Iterator[PodSet]:
+        """As the DaemonSet controller does, which gives each pod its node."""
+        for machine in self.machines:
+            if self.obstacle(pods.shape, machine.shape, machine.name) is None:
+                yield replace(pods, count=1, shape=replace(pods.shape, node_name=machine.name), per_node=False)
 
     def sort_of(self, machine: int) -> tuple[str, float | None] | None:
         """The type and price of a node, None for one that no autoscaler can add."""

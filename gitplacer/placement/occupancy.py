@@ -333,7 +333,7 @@ class Occupancy:
         empty, group_ids = self._pass.books[cluster], {*self.here.on(cluster), *self._pass.bystanders(cluster)}
         asked = self._in_order(empty, cluster, group_ids, self._arrival)
         ledger, left_over = self._filled(empty, cluster, asked)
-        return {} if left_over else seats_in(ledger, asked, empty.opened())
+        return {} if left_over else seats_in(ledger, asked, empty.digest())
 
     def has_finished(self, ledger: Ledger, group_id: str, cluster: str) -> bool:
         """Whether a placed group has come to its end, and holds nothing any more."""

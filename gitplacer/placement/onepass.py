@@ -391,7 +391,7 @@ class Pass:
 
     def _on_nodes(self, gang: Gang, name: str) -> Gang:
         if Roster.of(gang).per_node and name in self.books:
-            gang = self.books[name].on_each_node(gang)
+            gang = self.books[name].nodes.on_each(gang)
         return self.rosters.one(gang)
 
     def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:

@@ -124,7 +124,7 @@ def seats_in(ledger: Ledger, asked: Sequence[HeldRoom], opened: bytes) -> dict[s
 
 def _as_before(asked: Sequence[HeldRoom], ledger: Ledger) -> Iterator[Packing]:
     """Where the first groups sit, who sat there when the same sat before them on the same cluster."""
-    opened = ledger.opened() if asked and asked[0].seat is not None else b""
+    opened = ledger.digest() if asked and asked[0].seat is not None else b""
     for number, each in enumerate(asked):
         seat = each.seat
         if seat is None or (seat.opened, seat.number) != (opened, number):

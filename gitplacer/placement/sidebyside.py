@@ -129,7 +129,8 @@ def _end(update: _Update) -> _Step | None:
 def _is_in_the_way(ledger: Ledger, group_id: str, pods: PodSet) -> bool:
     """Whether old pods may run where new ones may come, too: on a node that takes no such pods any more they are in nobody's way."""
     nodes = ledger.nodes_of(group_id, pods)
-    return not nodes or any(ledger.admits(pods, node) for node in nodes)
+    numbers = [ledger.nodes.index[node] for node in nodes]
+    return not nodes or bool(ledger.nodes.admits(pods.shape)[numbers].any())
 
 
 def _judged(update: _Update, begin: _Step, end: _Step | None) -> Judged:

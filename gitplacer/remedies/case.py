@@ -93,7 +93,7 @@ class Case:
 
     def gang_on(self, name: str) -> Gang:
         """The pods of one copy on a cluster that has a ledger."""
-        return self.books[name].on_each_node(self.snapshot.variants.gang(self.group, self.view.clusters[name]))
+        return self.books[name].nodes.on_each(self.snapshot.variants.gang(self.group, self.view.clusters[name]))
 
     def fits(self, name: str, *, scale_up: bool | None = None) -> bool:
         """Whether the group finds room on a cluster after the plan, whatever else keeps it away."""
