@@ -16,12 +16,12 @@ TOGETHER = 100_000
 """So many entries the groups of a namespace may have together, however few they are."""
 
 
-def most(groups: int) -> int:
+def entry_limit(groups: int) -> int:
     """How many entries as many groups of one namespace may have together."""
     return max(TOGETHER, EACH * groups)
 
 
-def beyond(sharers: Mapping[int, int], limit: int) -> frozenset[int]:
+def over_limit(sharers: Mapping[int, int], limit: int) -> frozenset[int]:
     """The objects with which there are more entries than a limit; `sharers` are how many groups share each object."""
     entries, over = 0, set[int]()
     for number, index in sorted((number, index) for index, number in sharers.items()):

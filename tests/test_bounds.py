@@ -20,7 +20,7 @@ from gitplacer.model.workload import PodSet, PodShape
 from gitplacer.placement.autoscalers.patterns import MOST_KINDS, OutOfSteps, Steps, maximal
 from gitplacer.placement.pack import Packing
 from gitplacer.problems import Problem, Severity
-from gitplacer.source.shares import Share, beyond, share_problems
+from gitplacer.source.shares import Share, over_share, share_problems
 from tests.stories import ANYWHERE, Story, cluster, outcome, policy, rayservice, snapshot
 from tests.test_fit import ledger
 
@@ -168,7 +168,7 @@ def test_only_the_object_that_is_too_much_is_held(written: Any) -> None:
 
 
 def used(*files: tuple[str, str, tuple[int, int, int]], most: tuple[int, int, int]) -> dict[str, list[str]]:
-    return beyond([(path, owner, Share(*share)) for path, owner, share in files], Share(*most))
+    return over_share([(path, owner, Share(*share)) for path, owner, share in files], Share(*most))
 
 
 def test_files_count_up_to_the_bound_of_their_owner() -> None:

@@ -16,7 +16,7 @@ from gitplacer.links import Links, bits_of
 from gitplacer.model.workload import Identity
 from gitplacer.policies.governing import Governing
 from gitplacer.problems import Problem, Severity
-from gitplacer.sharing import beyond, most
+from gitplacer.sharing import entry_limit, over_limit
 from gitplacer.source.manifests import WORKLOADS, SourceObject
 from gitplacer.source.reading import Source
 from gitplacer.workloads import podgroups
@@ -222,8 +222,8 @@ class Workloads:
         listed: dict[int, list[int]] = defaultdict(list)
         for namespace, objects in shared.items():
             sharers = {index: groups.bit_count() for index, groups in objects.items()}
-            limit = most(joined.number(namespace))
-            over = beyond(sharers, limit)
+            limit = entry_limit(joined.number(namespace))
+            over = over_limit(sharers, limit)
             held = 0
             for index, groups in objects.items():
                 alone = index in over

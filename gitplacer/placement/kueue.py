@@ -89,7 +89,7 @@ Promised = Mapping[str, Resources]
 """What was promised of each ClusterQueue, and is not reserved yet."""
 
 
-def beyond(snapshot: CapacitySnapshot, promised: Promised, asked: Promised) -> QueueAsks | None:
+def exceeded(snapshot: CapacitySnapshot, promised: Promised, asked: Promised) -> QueueAsks | None:
     """The first queue or cohort that has not as much left as is asked for, beside what was promised of it; None if all have."""
     both = {name: promised.get(name, NOTHING) + asked.get(name, NOTHING) for name in {*promised, *asked}}
     queues = {queue.name: queue for queue in snapshot.queues or ()}

@@ -21,7 +21,7 @@ from gitplacer.model.decision import QueueAsks
 from gitplacer.model.resources import NOTHING, Resources
 from gitplacer.model.workload import PodSet
 from gitplacer.placement.growths import Growth, overlap_of
-from gitplacer.placement.kueue import Promised, beyond, cluster_queue, waits_in
+from gitplacer.placement.kueue import Promised, cluster_queue, exceeded, waits_in
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.onsite import objects_on
 from gitplacer.placement.updating import How, MemberUpdate
@@ -97,7 +97,7 @@ class KueueDemand:
         asked: dict[str, Resources] = {}
         for queue, resource, wanted in growth.more:
             asked[queue] = asked.get(queue, NOTHING) + {resource: wanted}
-        return beyond(self._pass.snapshot.capacity[name], others, asked)
+        return exceeded(self._pass.snapshot.capacity[name], others, asked)
 
     # pods
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.resources import Resources
-from gitplacer.placement.kueue import Promised, beyond
+from gitplacer.placement.kueue import Promised, exceeded
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
 from gitplacer.placement.unseen import Unseen
@@ -39,7 +39,7 @@ class KueueQuotas:
         asked = self._unseen.asked_together(ids, name)
         if not asked:
             return None
-        over = beyond(self._pass.snapshot.capacity[name], self._unseen.by_others(ids, name, beside), asked)
+        over = exceeded(self._pass.snapshot.capacity[name], self._unseen.by_others(ids, name, beside), asked)
         return None if over is None else Finding(code=Reason.QUEUE_QUOTA, queue=over)
 
     def promised(self, name: str) -> dict[str, Resources]:

@@ -46,7 +46,7 @@ from gitplacer.source.oddpaths import odd_paths
 from gitplacer.source.ownkinds import OwnKinds, looks_own, read_own_kinds, torn_kinds
 from gitplacer.source.pathfaults import about_odd, about_paths, case_twins
 from gitplacer.source.scopes import Scopes, defined_scopes
-from gitplacer.source.shares import Share, beyond, share_problems
+from gitplacer.source.shares import Share, over_share, share_problems
 from gitplacer.source.standby import SleepingClusters, read_standby, set_aside
 from gitplacer.source.tenancy import Tenancy, read_tenancy, tenancy_problems
 from gitplacer.source.territory import Territory
@@ -202,7 +202,7 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = case_twins(read.paths, land, tenancy)
     torn |= land.trusted_bytes(twins)
-    over = beyond(_shares(reading, tree, land, tenancy))
+    over = over_share(_shares(reading, tree, land, tenancy))
     found = [*about_paths(tree, land, twins), *_about_large_files(tree, read.paths, land, memo), *share_problems(over)]
     beside = {document.file.rpartition("/")[0] for document in outside}
     named = named_for_the_fleet(tree)

@@ -34,7 +34,7 @@ MOST = Share(files=20_000, objects=50_000, size=128 * 1024 * 1024)
 """Of one owner. Ten thousand apps are as many files, twice as many objects and 14 MiB; `python -m benchmarks.hostile` reads as much."""
 
 
-def beyond(files: Iterable[tuple[str, str, Share]], most: Share = MOST) -> dict[str, list[str]]:
+def over_share(files: Iterable[tuple[str, str, Share]], most: Share = MOST) -> dict[str, list[str]]:
     """The files with which an owner has more than one may, by owner. Each file comes with its owner and what it is, sorted by path."""
     taken: dict[str, Share] = {}
     over: dict[str, list[str]] = defaultdict(list)
