@@ -132,6 +132,7 @@ def test_the_core_is_not_let_near_the_outside() -> None:
         "telemetry",
         "parsecache",
         "packaged",
+        "wholefile",
         "runners",
         "__main__",
     }

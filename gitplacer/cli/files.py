@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gitplacer.cli.streams import naming
 from gitplacer.plaintext import pasted
+from gitplacer.wholefile import replace_file
 
 
 def read_file(name: str) -> bytes:
@@ -64,15 +65,7 @@ def write_whole(target: Path, data: bytes) -> None:
         return
     place = target.resolve()  # what a link points to is replaced, not the link
     with naming(str(target), instead=True):
-        handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
-    try:
-        with naming(str(target)), os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
-        Path(temporary).replace(place)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        replace_file(place, data, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
 
 
 def write_text(target: Path, text: str) -> None:

@@ -19,9 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -41,6 +39,7 @@ from gitplacer.passes.opening import Work, was_used_by
 from gitplacer.plaintext import few, rfc3339
 from gitplacer.settings import Settings
 from gitplacer.trailers import instant, value_of
+from gitplacer.wholefile import replace_file
 
 if TYPE_CHECKING:
     from gitplacer.hydrate import Hydration
@@ -200,18 +199,10 @@ class Memory:
         return found if found is not None and _ID.fullmatch(found.tip) else None
 
     def write(self, seen: Seen) -> None:
-        """Keep it, whole or not at all: a process beside this one may write the same at the same time, so each has a file of its own for it."""
-        if self._path is None:
-            return
-        with contextlib.suppress(OSError):
-            handle, beside = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    json.dump({"tip": seen.tip, "made": seen.made}, file)
-                Path(beside).replace(self._path)
-            except BaseException:
-                Path(beside).unlink(missing_ok=True)
-                raise
+        """Keep it, if it can be kept."""
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                replace_file(self._path, json.dumps({"tip": seen.tip, "made": seen.made}).encode())
 
 
 def ask(
