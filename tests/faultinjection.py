@@ -39,9 +39,9 @@ from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.pushing import PushRefused
 from gitplacer.git.scratch import scratch_folder
 from tests.faultyhost import faulty_host
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.stories import cluster, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
 
 NOW = "2026-01-02T03:07:00Z"
 OURS = "gitplacer"

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitplacer import __version__
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.stories import cluster, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
 
 KEPT = Path(__file__).parent / "data" / "histories"
 STREAMS = ("source", "deployment")

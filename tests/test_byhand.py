@@ -21,9 +21,9 @@ from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action
 from gitplacer.passes.reconcile import Outcome
 from gitplacer.trailers import heard_in
+from tests.fleetrepos import Fleet, clone_of, made, silently
 from tests.gitservers import git
 from tests.stories import START, cluster, decisions, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, clone_of, made, quiet
 
 _INSTANTS = st.datetimes(datetime(2026, 1, 1), datetime(2030, 1, 1)).map(lambda t: t.replace(microsecond=0, tzinfo=UTC))
 API = "workloads/prod/api/api.yaml"
@@ -434,7 +434,7 @@ def test_new_consent_counts_while_a_revert_is_honoured_and_even_in_the_pass_that
     assert where(fleet) == [f"clusters/c/{API}"]
     # The one that was used does not send it elsewhere than the new one does.
     assert not [p for p in done.hydration.problems if p.code == "ApprovalsDisagree"]
-    (moved,) = (e for e in history_of(fleet.settings(14), "prod/api", quiet) if e.after == ("c",))
+    (moved,) = (e for e in history_of(fleet.settings(14), "prod/api", silently) if e.after == ("c",))
     assert [by for by in moved.by if by[0] == "approval"] == [("approval", "again")]
     fleet.reconcile(50)
     assert where(fleet) == [f"clusters/c/{API}"]

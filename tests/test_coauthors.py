@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gitplacer.commits import co_authors, whole_message
 from gitplacer.git.objects import Object
 from gitplacer.git.reading import parse_commit
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.stories import cluster, policy, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
 
 
 @pytest.fixture

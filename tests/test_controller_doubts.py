@@ -17,10 +17,10 @@ from gitplacer.controller.turns import Turn
 from gitplacer.git.publishing import Deployment
 from gitplacer.settings import settings
 from tests.commands import Ran, run
+from tests.fleetrepos import made
 from tests.gitservers import git
 from tests.stories import FLEET, cluster, rayservice
-from tests.test_controller import Watched, outcomes
-from tests.test_reconcile import made
+from tests.watchedcontrollers import Watched, outcomes
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from gitplacer.controller.wakes import Wake
 from gitplacer.git.program import Git
 from gitplacer.settings import settings
 from tests.clocks import StoryClock
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git, https_server
 from tests.stories import rayjob, rayservice
-from tests.test_controller import Watched, outcomes
-from tests.test_reconcile import Fleet, made
+from tests.watchedcontrollers import Watched, outcomes
 
 
 @pytest.fixture

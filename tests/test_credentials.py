@@ -24,8 +24,8 @@ from gitplacer.git.program import GitError
 from gitplacer.git.secretfiles import ExposedSecret, UnusableSecret
 from gitplacer.problems import Rejected
 from tests.commands import Ran, run
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import SSHD, https_server, ssh_server
-from tests.test_reconcile import Fleet, made
 
 HEAD = "apiVersion: gitplacer.dev/v1alpha1\nkind: Credentials\ncredentials:\n"
 

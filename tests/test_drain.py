@@ -15,10 +15,10 @@ from gitplacer.whatif.draining import drain
 from gitplacer.whatif.following import MOST, follow
 from gitplacer.whatif.ground import Ground
 from tests.commands import run
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.planviews import assert_golden
 from tests.stories import FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
 
 SURGE = policy("anywhere", "select: {}\nrelocation: {strategy: Surge}")
 REMOVE_FIRST = policy("anywhere", "select: {}\nrelocation: {strategy: RemoveFirst}")

@@ -26,10 +26,10 @@ from gitplacer.git.ourbranches import INPUTS
 from gitplacer.git.scratch import scratch_folder
 from gitplacer.settings import settings
 from tests.faultyhost import Ask, Bad, Host, faulty_host, relay_to
+from tests.fleetrepos import made
 from tests.gitservers import SSHD, closed_port, ssh_server
 from tests.stories import rayservice
-from tests.test_controller import PACE, Watched
-from tests.test_reconcile import made
+from tests.watchedcontrollers import PACE, Watched
 
 pytestmark = pytest.mark.server
 

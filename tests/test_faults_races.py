@@ -14,11 +14,11 @@ import pytest
 
 from gitplacer.git.ourbranches import INPUTS
 from tests.commands import run
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.stories import cluster, rayservice
-from tests.test_controller import Watched, outcomes
-from tests.test_reconcile import Fleet, made
 from tests.test_watching import watching
+from tests.watchedcontrollers import Watched, outcomes
 
 
 @contextlib.contextmanager

@@ -32,9 +32,9 @@ from gitplacer.source.files import NoMemo
 from gitplacer.source.manifests import SourceObject
 from gitplacer.source.reading import read_source
 from gitplacer.tree import Tree
+from tests.fleetrepos import Fleet, silently
 from tests.gitservers import git
 from tests.stories import Story, cluster, policy, snapshot
-from tests.test_reconcile import Fleet, quiet
 
 
 @pytest.mark.slow
@@ -449,7 +449,7 @@ def _placed(folder: Path, copies: int) -> tuple[Fleet, int]:
     git("init", "-q", "--bare", "-b", "main", fleet.deployment, cwd=folder)
     fleet.commit(counting.copied(fleets.Size(6, 4, 24), copies))
     for minute in itertools.count(5):
-        done = reconcile_unless_quiet(fleet.settings(minute), progress=quiet)
+        done = reconcile_unless_quiet(fleet.settings(minute), progress=silently)
         if isinstance(done, Outcome) and done.tip is None:
             return fleet, minute + 1
     raise AssertionError
@@ -464,7 +464,7 @@ def _edit_counted(folder: Path, copies: int, replaced: Callable[[str], str]) -> 
     path = next(path for path in jobs if path.name in files)
     fleet.commit({str(path.relative_to(fleet.source)): replaced(path.read_text())})
     later = fleet.settings(minute)
-    found = counted(lambda: ended.append(reconcile_unless_quiet(later, progress=quiet)))
+    found = counted(lambda: ended.append(reconcile_unless_quiet(later, progress=silently)))
     assert [type(each) for each in ended] == [Rewritten]
     return {name: number for name, number in found.items() if not name.startswith(LISTING)}
 

@@ -13,9 +13,9 @@ from gitplacer.model.happening import Event
 from gitplacer.settings import UsageError, settings
 from tests import make_history
 from tests.commands import run
+from tests.fleetrepos import Fleet, made, silently
 from tests.gitservers import git
 from tests.stories import cluster, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made, quiet
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
 
 
 def history(fleet: Fleet, group: str) -> list[Event]:
-    return history_of(settings(str(fleet.source), deployment=fleet.deployment), group, quiet)
+    return history_of(settings(str(fleet.source), deployment=fleet.deployment), group, silently)
 
 
 def short(events: list[Event]) -> list[str]:

@@ -22,8 +22,8 @@ from gitplacer.passes.opening import written_to
 from gitplacer.passes.reconcile import reconcile
 from gitplacer.problems import Problem
 from gitplacer.settings import UsageError, settings
+from tests.fleetrepos import START, made, silently
 from tests.gitservers import git
-from tests.test_reconcile import START, made, quiet
 
 WORDS = "abcXYZ019-._/@:+~?#%[]{}\\ \t\nΩ"
 
@@ -235,5 +235,5 @@ def test_a_pass_does_not_write_the_folders_that_it_reads(tmp_path: Path, folder:
     tip = fleet.git("rev-parse", "main")
     both = settings(str(fleet.bare), path=folder, deployment=str(fleet.bare), now="2026-01-02T03:05:00Z")
     with pytest.raises(UsageError, match="overlaps with") as error:
-        reconcile(both, progress=quiet)
+        reconcile(both, progress=silently)
     assert "spec.deployment.branch" in error.value.hint and fleet.git("rev-parse", "main") == tip

@@ -47,10 +47,9 @@ from gitplacer.source.shares import Share
 from gitplacer.tree import differing_paths
 from gitplacer.treeids import tree_id
 from tests import planviews
+from tests.fleetrepos import made, silently
 from tests.stories import ANYWHERE, FLEET, Story, cluster, decisions, deployment, policy, rayjob, rayservice, snapshot
 from tests.test_order import aged
-from tests.test_reconcile import made
-from tests.test_reconcile import quiet as silently
 from tests.test_relocation import applied_by
 
 COMMIT = "b" * 40

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gitplacer.intents.patch import patch
 from gitplacer.tree import Changes, Tree
 from tests.commands import Ran, run
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.stories import cluster, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
 
 NOW = "2026-01-02T03:10:00Z"
 APPROVAL = "approvals/move-prod-api-to-b-20260102-031000.yaml"
@@ -305,7 +305,7 @@ def test_a_bare_source_takes_the_commit(fleet: Fleet, shell: Shell, tmp_path: Pa
 
 
 def test_a_fleet_in_a_folder_is_written_in_its_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from tests.test_reconcile import START
+    from tests.fleetrepos import START
 
     fleet = made(tmp_path)
     fleet.commit({f"teams/one/{path}": text for path, text in START.items()}, remove=tuple(START))

@@ -23,10 +23,10 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.runners.isolated import IsolatedParser
 from gitplacer.source.files import MAX_FILE, NOT_READABLE, NoMemo, ReadFile, read_file
 from tests.crashingworker import ABORT, HOARD, ONCE, RAISE, SPIN, WAIT
+from tests.fleetrepos import made
 from tests.stories import Story, rayservice, snapshot
-from tests.test_controller import Watched, outcomes
 from tests.test_documents import PIECES
-from tests.test_reconcile import made
+from tests.watchedcontrollers import Watched, outcomes
 
 ROOT = Path(__file__).parent.parent
 GOOD = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

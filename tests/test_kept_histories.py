@@ -17,7 +17,7 @@ from gitplacer.formats.verification import sentence
 from gitplacer.model.audit import Answer
 from gitplacer.settings import settings
 from tests import make_history
-from tests.test_reconcile import quiet
+from tests.fleetrepos import silently
 
 VERSIONS = sorted(path for path in make_history.KEPT.iterdir() if path.is_dir())
 AGAIN = (
@@ -36,7 +36,7 @@ def test_a_kept_history_is_proved_or_put_down_to_its_version(version: Path, tmp_
         make_history.write(make_history.exported(tmp_path / "told"))
     fleet = make_history.imported(version, tmp_path)
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2027-01-01T00:00:00Z")
-    found = verify_history(chosen, None, 1, quiet)
+    found = verify_history(chosen, None, 1, silently)
     answers = {c.answer for c in found if c.version}
     allowed = {Answer.VERIFIED} if version.name == __version__ else {Answer.VERIFIED, Answer.OTHER_VERSION}
     wrong = [(c.subject, sentence(c.discrepancy), *c.discrepancy.excerpt) for c in found if c.discrepancy is not None]

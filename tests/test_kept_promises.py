@@ -14,8 +14,8 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.model.promises import Promise
 from gitplacer.settings import settings
 from tests.commands import run
+from tests.fleetrepos import Fleet, made, silently
 from tests.stories import START, cluster, policy, rayservice, snapshot
-from tests.test_reconcile import Fleet, made, quiet
 
 WITHIN = timedelta(minutes=15)
 READY = "ready: true, phase: Running"
@@ -102,7 +102,7 @@ def fleet(tmp_path: Path) -> Fleet:
 
 def promises(fleet: Fleet, now: str = "2026-01-02T03:35:00Z") -> dict[str, Promise]:
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now=now)
-    return {p.group: p for p in promises_of(chosen, WITHIN, None, quiet)}
+    return {p.group: p for p in promises_of(chosen, WITHIN, None, silently)}
 
 
 def test_promises_are_read_from_the_two_repos(fleet: Fleet) -> None:
@@ -122,7 +122,7 @@ def test_a_group_that_is_renamed_was_promised_once(tmp_path: Path) -> None:
     fleet.commit(policy("anywhere", "select: {}\ngroupBy: {label: app}"))
     fleet.reconcile(6)
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-02T03:35:00Z")
-    assert [(p.group, p.at) for p in promises_of(chosen, WITHIN, None, quiet)] == [("prod/web", START)]
+    assert [(p.group, p.at) for p in promises_of(chosen, WITHIN, None, silently)] == [("prod/web", START)]
 
 
 def test_a_move_is_a_new_promise(tmp_path: Path) -> None:
@@ -131,12 +131,12 @@ def test_a_move_is_a_new_promise(tmp_path: Path) -> None:
     fleet.commit(cluster("a", state="Draining"))
     fleet.reconcile(6)
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-02T03:35:00Z")
-    found = promises_of(chosen, WITHIN, None, quiet)
+    found = promises_of(chosen, WITHIN, None, silently)
     assert [(p.cluster, str(p.why), p.detail) for p in found] == [
         ("a", "Left", "ClusterDraining"),
         ("b", "NotObserved", ""),
     ]
-    later = promises_of(chosen, WITHIN, START + timedelta(minutes=1), quiet)
+    later = promises_of(chosen, WITHIN, START + timedelta(minutes=1), silently)
     assert [p.cluster for p in later] == ["b"]
 
 
@@ -147,12 +147,12 @@ def test_a_group_between_two_clusters_was_promised_nothing_there_yet(tmp_path: P
     fleet.commit(rule | cluster("a", state="Draining"))
     fleet.reconcile(6)
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-02T03:35:00Z")
-    assert [p.cluster for p in promises_of(chosen, WITHIN, None, quiet)] == ["a"]
+    assert [p.cluster for p in promises_of(chosen, WITHIN, None, silently)] == ["a"]
     for minute in (7, 8):
         shown = snapshot("a", "n1 8 32Gi", at=START + timedelta(minutes=minute - 5), more="applied: {workloads: 2}\n")
         fleet.commit({f"capacity/{name}": text for name, text in shown.items()})
         fleet.reconcile(minute)
-    found = promises_of(chosen, WITHIN, None, quiet)
+    found = promises_of(chosen, WITHIN, None, silently)
     assert [(p.cluster, p.at.minute, str(p.why)) for p in found] == [("a", 5, "Left"), ("b", 8, "NotObserved")]
 
 

@@ -23,8 +23,8 @@ from gitplacer.controller.schedule import Pace
 from gitplacer.controller.turns import Turn
 from gitplacer.settings import UsageError, settings
 from tests.clocks import StoryClock
-from tests.test_controller import Watched, outcomes
-from tests.test_reconcile import made
+from tests.fleetrepos import made
+from tests.watchedcontrollers import Watched, outcomes
 
 TERMS = Terms(duration=15, deadline=10, retry=2)
 

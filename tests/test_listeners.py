@@ -30,10 +30,10 @@ from gitplacer.telemetry.health import LATE, LONGEST_TURN, Health
 from gitplacer.telemetry.logs import Logs
 from gitplacer.telemetry.metrics import Metrics
 from tests.clocks import StoryClock
+from tests.fleetrepos import Fleet, made
 from tests.stories import rayservice
 from tests.test_hook_payloads import github
 from tests.test_hook_signatures import NOW, SECRET, signed
-from tests.test_reconcile import Fleet, made
 
 LOCAL = "127.0.0.1:0"
 

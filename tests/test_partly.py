@@ -19,12 +19,12 @@ from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
 from gitplacer.passes.touching import Touch
 from gitplacer.telemetry.logs import Logs
 from tests.commands import Ran, run
+from tests.fleetrepos import copied, made
 from tests.stories import cluster, policy, rayservice, snapshot
-from tests.test_controller import Watched
 from tests.test_quiet_passes import Counted
 from tests.test_quiet_passes import computed as computed
-from tests.test_reconcile import copied, made
 from tests.test_rewriting import API, Edit, Repo, Rested, by_hand, comment, edited, overtaken, put, several
+from tests.watchedcontrollers import Watched
 
 SHOP = "workloads/jobs/shop.yaml"
 BESIDE = {

@@ -40,10 +40,10 @@ from gitplacer.telemetry.metrics import Metrics
 from tests import test_secrets
 from tests.clocks import StoryClock
 from tests.commands import Ran, git, run, write
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import serving
 from tests.livecluster import node
 from tests.stories import FLEET
-from tests.test_reconcile import Fleet, made
 
 WORD = re.compile(r"planted[a-z]+")
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{12,}")

@@ -15,9 +15,9 @@ from gitplacer.git.program import Git
 from gitplacer.git.reading import Repository
 from gitplacer.model.decision import Action
 from tests.commands import run
+from tests.fleetrepos import Fleet, clone_of, made
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import cluster, decisions, policy, rayservice
-from tests.test_reconcile import Fleet, clone_of, made
 
 BRANCH = "gitplacer/proposed/prod/api"
 OLD, NEW = "clusters/a/workloads/prod/api/api.yaml", "clusters/b/workloads/prod/api/api.yaml"

@@ -26,10 +26,10 @@ from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests import provenance
 from tests.commands import Ran, run
+from tests.fleetrepos import Fleet, clone_of, copied, made, silently
 from tests.gitservers import git
 from tests.hoststandin import TOKEN, StandIn, api_of, serving
 from tests.stories import cluster, decisions, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, clone_of, copied, made, quiet
 
 BRANCH = "gitplacer/next/main"
 API = "clusters/a/workloads/prod/api/api.yaml"
@@ -37,7 +37,7 @@ API = "clusters/a/workloads/prod/api/api.yaml"
 
 def proposed(fleet: Fleet, minute: int = 10, *, check: bool = False) -> ProposedPass:
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now=f"2026-01-02T03:{minute:02}:00Z")
-    return propose(chosen, progress=quiet, check=check)
+    return propose(chosen, progress=silently, check=check)
 
 
 def tip(fleet: Fleet, branch: str = BRANCH) -> str:
@@ -115,7 +115,7 @@ def test_capacity_beside_the_source_counts_by_what_it_leads_to(fleet: Fleet, tmp
                 (folder / path).write_text(text)
         at = f"2026-01-02T03:{minute}:00Z"
         chosen = settings(str(fleet.source), deployment=fleet.deployment, capacity=str(folder), now=at)
-        return propose(chosen, progress=quiet)
+        return propose(chosen, progress=silently)
 
     first = look(10, "n1 32 128Gi 4", "n1 32 128Gi 4")
     assert look(11, "n1 32 128Gi 4", "n1 33 128Gi 4").tip == first.tip
@@ -572,7 +572,7 @@ def landed(fleet: Fleet, clone: Path, way: Callable[[Fleet, Path], None], betwee
 
 def verified(fleet: Fleet) -> list[str]:
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-03T00:00:00Z")
-    return [str(checked.answer) for checked in verify_history(chosen, None, 1, quiet)]
+    return [str(checked.answer) for checked in verify_history(chosen, None, 1, silently)]
 
 
 @pytest.mark.parametrize(
@@ -602,7 +602,7 @@ def test_a_squashed_pass_is_told_from_a_commit_by_hand(
 ) -> None:
     landed(fleet, clone, way)
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-03T00:00:00Z")
-    found = verify_history(chosen, None, 1, quiet)
+    found = verify_history(chosen, None, 1, silently)
     assert [(checked.answer, checked.squashed) for checked in found[1:]] == [("Foreign", False), ("Foreign", True)]
     by_hand, squash = (as_text([checked], Options()) for checked in found[1:])
     assert "looks like" not in by_hand and "looks like a pass or a proposal that was squashed" in squash
@@ -643,7 +643,7 @@ def test_an_old_pass_that_is_brought_again_is_not_verified(fleet: Fleet, clone: 
 def test_history_tells_what_a_merged_pass_did_and_who_merged_it(fleet: Fleet, clone: Path) -> None:
     landed(fleet, clone, by_merge_commit)
     chosen = settings(str(fleet.source), deployment=fleet.deployment)
-    event = history_of(chosen, "prod/api", quiet)[-1]
+    event = history_of(chosen, "prod/api", silently)[-1]
     assert (event.what, event.before, event.after) == (Happening.RELOCATED, ("a",), ("b",))
     assert (event.at, event.said[:19], event.source_subject) == (
         "2026-01-02T03:30:00Z",
@@ -651,7 +651,7 @@ def test_history_tells_what_a_merged_pass_did_and_who_merged_it(fleet: Fleet, cl
         "drain a, add new",
     )
     assert [kind for kind, _ in event.by] == ["policy", "person"]
-    assert history_of(chosen, "prod/new", quiet)[-1].what is Happening.PLACED
+    assert history_of(chosen, "prod/new", silently)[-1].what is Happening.PLACED
 
 
 def test_the_timeline_has_each_move_of_a_merged_pass_when_it_was_merged(fleet: Fleet, clone: Path) -> None:
@@ -673,6 +673,6 @@ def test_a_promise_begins_when_the_pass_was_merged(
 ) -> None:
     landed(fleet, clone, way)
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now="2026-01-02T03:40:00Z")
-    given = {p.group: p for p in promises_of(chosen, timedelta(minutes=15), None, quiet) if p.cluster == "b"}
+    given = {p.group: p for p in promises_of(chosen, timedelta(minutes=15), None, silently) if p.cluster == "b"}
     assert {f"{p.at:%H:%M}" for p in given.values()} == {"03:30"}
     assert {p.why for p in given.values()} == {Why.NOT_YET}

@@ -25,11 +25,10 @@ from gitplacer.inpart import beside
 from gitplacer.passes.quiet import Quiet, quiet
 from gitplacer.passes.reconcile import Outcome, Spared, reconcile_unless_quiet
 from tests.commands import run
+from tests.fleetrepos import Fleet, made, silently
 from tests.gitservers import git
 from tests.histories import LookedAt
 from tests.stories import FLEET, START, cluster, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
-from tests.test_reconcile import quiet as silently
 
 SECOND = timedelta(seconds=1)
 

@@ -3,90 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from gitplacer.git.program import GitError
 from gitplacer.parsecache import ParseCache
-from gitplacer.passes.reconcile import Landing, Outcome, one_pass, reconcile
+from gitplacer.passes.reconcile import Landing, Outcome, one_pass
 from gitplacer.problems import Rejected
-from gitplacer.settings import Settings, UsageError, settings
+from gitplacer.settings import UsageError
 from gitplacer.treeids import tree_id
 from tests.commands import run
+from tests.fleetrepos import START, Fleet, made, silently
 from tests.gitservers import SSHD, git, https_server, ssh_server
-from tests.stories import ANYWHERE, FLEET, cluster, policy, rayjob, rayservice, snapshot
-
-ROOM = {f"capacity/{path}": text for name in ("a", "b") for path, text in snapshot(name, "n1 32 128Gi 4").items()}
-START = {"fleet.yaml": FLEET, **cluster("a"), **cluster("b"), **ANYWHERE, **ROOM, **rayservice("prod", "api")}
-
-
-def quiet(message: str) -> None:
-    return None
-
-
-@dataclass
-class Fleet:
-    """A source repo with a work tree, where its deployment repo is, and what else is said of how to write there."""
-
-    source: Path
-    deployment: str
-    bare: Path
-    how: dict[str, str] = field(default_factory=dict)
-
-    def commit(self, files: dict[str, str], message: str = "edit", *, remove: tuple[str, ...] = ()) -> None:
-        for path, text in files.items():
-            (self.source / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.source / path).write_text(text)
-        for path in remove:
-            (self.source / path).unlink()
-        git("add", "--all", cwd=self.source)
-        git("commit", "-q", "-m", message, cwd=self.source)
-
-    def settings(self, minute: int) -> Settings:
-        now = f"2026-01-02T03:{minute:02}:00Z"
-        return settings(str(self.source), deployment=self.deployment, now=now, **self.how)
-
-    def reconcile(self, minute: int = 5, progress: Callable[[str], None] = quiet) -> Outcome:
-        return reconcile(self.settings(minute), progress=progress)
-
-    def git(self, *args: str) -> str:
-        return git(*args, cwd=self.bare)
-
-    def files(self) -> list[str]:
-        return self.git("ls-tree", "-r", "--name-only", "main").splitlines()
-
-
-def made(tmp_path: Path, name: str = "source") -> Fleet:
-    source, bare = tmp_path / name, tmp_path / "served" / "deployment.git"
-    source.mkdir()
-    git("init", "-q", "-b", "main", ".", cwd=source)
-    if not bare.exists():
-        bare.parent.mkdir(exist_ok=True)
-        git("init", "-q", "--bare", "-b", "main", str(bare), cwd=tmp_path)
-        git("config", "http.receivepack", "true", cwd=bare)
-    fleet = Fleet(source, str(bare), bare)
-    fleet.commit(START, "start")
-    return fleet
-
-
-def clone_of(fleet: Fleet, tmp_path: Path) -> Path:
-    """A clone of the deployment repo, as somebody has it who works in it by hand."""
-    git("clone", "-q", str(fleet.bare), str(tmp_path / "clone"), cwd=tmp_path)
-    return tmp_path / "clone"
-
-
-def copied(fleet: Fleet, folder: Path) -> Fleet:
-    """The same fleet in another folder."""
-    shutil.copytree(fleet.source, folder / "source")
-    shutil.copytree(fleet.bare, folder / "served" / fleet.bare.name)
-    bare = folder / "served" / fleet.bare.name
-    return Fleet(folder / "source", str(bare), bare)
+from tests.stories import FLEET, cluster, policy, rayjob, rayservice
 
 
 @pytest.fixture
@@ -203,7 +136,7 @@ def test_passes_of_one_process_each_say_how_they_ended(tmp_path: Path, capfd: py
     mine, theirs = made(tmp_path, "mine"), made(tmp_path, "theirs")
     memo = ParseCache(mine.settings(5).cache_dir)
 
-    def ended(minute: int, progress: Callable[[str], None] = quiet) -> tuple[Landing, bool]:
+    def ended(minute: int, progress: Callable[[str], None] = silently) -> tuple[Landing, bool]:
         done = one_pass(mine.settings(minute), memo, progress=progress)
         return done.landing, done.tip == mine.git("rev-parse", "main").strip()
 
@@ -222,7 +155,7 @@ def test_passes_of_one_process_each_say_how_they_ended(tmp_path: Path, capfd: py
     (mine.source / "fleet.yaml").unlink()
     git("commit", "-q", "-am", "no fleet", cwd=mine.source)
     with pytest.raises(Rejected):
-        one_pass(mine.settings(9), memo, progress=quiet)
+        one_pass(mine.settings(9), memo, progress=silently)
     mine.commit({"fleet.yaml": FLEET} | policy("anywhere", "select: {}\nrelocation: {when: {ClusterDraining: Manual}}"))
     mine.commit(cluster("a", state="Draining"))
     assert ended(10) == (Landing.PROPOSED, False)

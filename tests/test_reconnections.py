@@ -9,9 +9,9 @@ import pytest
 from gitplacer.comparison import Baseline
 from gitplacer.review import Base, Check, Review, Worry
 from tests.commands import run
+from tests.fleetrepos import START
 from tests.gitservers import git
 from tests.stories import ANYWHERE, Story, cluster, rayservice, snapshot
-from tests.test_reconcile import START
 
 
 def fleet_saying(**parts: str) -> str:

@@ -17,9 +17,9 @@ from gitplacer.passes.redated import Redated, same_but_dates
 from gitplacer.source.edited import Change
 from gitplacer.tree import EXECUTABLE, Changes, Entry, MemoryBlobs, Tree
 from gitplacer.units import METADATA
+from tests.fleetrepos import made
 from tests.stories import cluster, rayservice
 from tests.test_pull_requests import BRANCH, proposed
-from tests.test_reconcile import made
 
 DATED = (RECORDS, CLUSTER_STATES)
 RECORD = f"{RECORDS}/prod/api.yaml"

@@ -39,13 +39,12 @@ from gitplacer.telemetry.logs import Logs
 from gitplacer.tree import Changes
 from gitplacer.units import METADATA
 from tests.commands import run
+from tests.fleetrepos import Fleet, copied, made, silently
 from tests.gitservers import git
 from tests.histories import LookedAt
 from tests.stories import ANYWHERE, FLEET, Story, cluster, policy, rayjob, rayservice, snapshot
-from tests.test_controller import Watched
 from tests.test_quiet_passes import Counted
-from tests.test_reconcile import Fleet, copied, made
-from tests.test_reconcile import quiet as silently
+from tests.watchedcontrollers import Watched
 
 ROOM = {f"capacity/{path}": text for name in "abc" for path, text in snapshot(name, "n1 64 256Gi 8").items()}
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {x: '1'}\n"

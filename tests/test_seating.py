@@ -32,12 +32,11 @@ from gitplacer.placement.ledgercache import LedgerCache, Opening
 from gitplacer.placement.nodes import Columns
 from gitplacer.placement.seating import HeldRoom, NoSeats, Seats, reserved, seats_in
 from gitplacer.source.files import InMemory
+from tests.fleetrepos import made, silently
 from tests.stories import ANYWHERE, Story, rayjob
 from tests.stories import cluster as cluster_file
 from tests.stories import snapshot as shown
 from tests.test_ledgercache import GROUP, GROWING, cluster, opening, snapshot
-from tests.test_reconcile import made
-from tests.test_reconcile import quiet as silently
 
 CLUSTER = cluster_file("a")
 GPU = "nvidia.com/gpu"

@@ -18,9 +18,9 @@ from gitplacer.problems import Location, Problem
 from gitplacer.redactor import hide, redact, without_credentials
 from gitplacer.telemetry import logs
 from tests.commands import run
+from tests.fleetrepos import Fleet, made
 from tests.stories import rayservice
-from tests.test_controller import Watched
-from tests.test_reconcile import Fleet, made
+from tests.watchedcontrollers import Watched
 
 PLANTED = re.compile(r"planted[a-z0-9]+|9070605040302010\d+")
 

@@ -26,9 +26,9 @@ from gitplacer.passes.proposing import ProposedPass, Standing, propose
 from gitplacer.settings import settings
 from gitplacer.tree import Changes, differing_paths
 from tests.commands import run
+from tests.fleetrepos import Fleet, made, silently
 from tests.gitservers import git
 from tests.stories import cluster, policy, rayservice
-from tests.test_reconcile import Fleet, made, quiet
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg") or not shutil.which("gpgv"), reason="gpg is not installed")
 
@@ -344,7 +344,7 @@ def test_a_proposed_pass_is_pushed_once_although_no_two_signatures_are_the_same(
     def proposed(minute: int, key: str | None, *, check: bool = False) -> ProposedPass:
         now = f"2026-01-02T03:{minute:02}:00Z"
         chosen = settings(str(fleet.source), deployment=fleet.deployment, now=now, sign_key=key)
-        return propose(chosen, progress=quiet, check=check)
+        return propose(chosen, progress=silently, check=check)
 
     fleet.reconcile(5)
     fleet.commit(cluster("a", state="Draining") | rayservice("prod", "new"))

@@ -34,10 +34,10 @@ from gitplacer.telemetry import events, logs, metrics, notices, notifications
 from gitplacer.telemetry.courier import FIRST_WAIT, LONGEST_WAIT, MOST_WAITING, TRIES, Courier, Undelivered
 from gitplacer.telemetry.notifications import Notifications, address
 from tests.clocks import StoryClock
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import https_server
 from tests.stories import cluster, rayjob, rayservice
-from tests.test_controller import Watched
-from tests.test_reconcile import Fleet, made
+from tests.watchedcontrollers import Watched
 
 SECRET = "a secret of the receiver's"
 AT = datetime(2026, 1, 2, 3, 5, tzinfo=UTC)

@@ -13,10 +13,10 @@ import pytest
 from gitplacer.formats.markdown import marker
 from gitplacer.hosts import HOSTS
 from tests.commands import Ran, run
+from tests.fleetrepos import Fleet, made
 from tests.gitservers import git
 from tests.hoststandin import OTHER, TOKEN, StandIn, Trouble, api_of, serving
 from tests.stories import cluster, policy, rayjob, rayservice, snapshot
-from tests.test_reconcile import Fleet, made
 
 pytestmark = pytest.mark.server
 

@@ -27,10 +27,10 @@ from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import UsageError, settings
 from gitplacer.trailers import ProvenanceClaim, read_claim
 from tests.commands import run
+from tests.fleetrepos import Fleet, copied, made, silently
 from tests.gitservers import git, https_server
 from tests.stories import FLEET, cluster, rayjob, rayservice, snapshot
 from tests.test_proposals import MANUAL, fast_forwarded, merged, rebased, squashed
-from tests.test_reconcile import Fleet, copied, made, quiet
 
 API = "clusters/b/workloads/prod/api/api.yaml"
 LATER = "2026-01-03T00:00:00Z"
@@ -69,12 +69,12 @@ def offered(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
 
 def one(fleet: Fleet, rev: str | None = None, **where: str) -> Checked:
     chosen = settings(str(fleet.source), deployment=fleet.deployment, now=LATER, **where)
-    (checked,) = verify_one(chosen, rev, quiet)
+    (checked,) = verify_one(chosen, rev, silently)
     return checked
 
 
 def everything(fleet: Fleet, since: str | None = None, jobs: int = 1) -> list[Checked]:
-    return verify_history(settings(str(fleet.source), deployment=fleet.deployment, now=LATER), since, jobs, quiet)
+    return verify_history(settings(str(fleet.source), deployment=fleet.deployment, now=LATER), since, jobs, silently)
 
 
 def clone_of(fleet: Fleet, tmp_path: Path, *options: str) -> Path:
@@ -118,7 +118,7 @@ def test_a_capacity_with_links_and_programs_is_kept_as_it_was(tmp_path: Path, ki
         git("clone", "-q", "--bare", str(apart), str(tmp_path / "apart.git"), cwd=tmp_path)
         apart = tmp_path / "apart.git"
     chosen = settings(str(fleet.source), deployment=fleet.deployment, capacity=str(apart), now="2026-01-02T03:05:00Z")
-    reconcile(chosen, progress=quiet)
+    reconcile(chosen, progress=silently)
     assert one(fleet).answer is Answer.VERIFIED
     assert one(fleet).capacity == fleet.git("rev-parse", "gitplacer-inputs^{tree}").strip()
     kept = fleet.git("ls-tree", "gitplacer-inputs").splitlines()
@@ -216,7 +216,7 @@ def test_repos_that_are_elsewhere_are_fetched_whole(
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         chosen = settings(f"{url}/source.git", deployment=f"{url}/deployment.git", now=LATER)
-        assert {c.answer for c in verify_history(chosen, None, 1, quiet)} == {Answer.VERIFIED}
+        assert {c.answer for c in verify_history(chosen, None, 1, silently)} == {Answer.VERIFIED}
 
 
 # what is not
@@ -472,7 +472,7 @@ def test_what_a_pass_says_of_itself_is_read_back_as_it_was(inputs: PassTrailers,
 def test_a_shallow_clone_says_how_to_be_whole(fleet: Fleet, tmp_path: Path) -> None:
     shallow = clone_of(fleet, tmp_path, "--depth=1")
     chosen = settings(str(fleet.source), deployment=str(shallow), now=LATER)
-    (checked,) = verify_one(chosen, None, quiet)
+    (checked,) = verify_one(chosen, None, silently)
     assert checked.answer is Answer.INPUT_MISSING
     assert checked.discrepancy is not None
     assert "fetch --unshallow" in checked.discrepancy.hint
@@ -493,7 +493,7 @@ def test_a_part_of_the_past_is_not_told_for_all_of_it(
         assert "shallow" in ran.err
         assert "fetch --unshallow" in ran.err
     chosen = settings(str(fleet.source), deployment=str(shallow), now=LATER)
-    assert len(verify_history(chosen, "HEAD~1", 1, quiet)) == 1
+    assert len(verify_history(chosen, "HEAD~1", 1, silently)) == 1
 
 
 def test_a_fleet_in_a_directory_that_is_not_named_is_a_slip_and_the_hint_says_so(tmp_path: Path) -> None:
@@ -505,7 +505,7 @@ def test_a_fleet_in_a_directory_that_is_not_named_is_a_slip_and_the_hint_says_so
     git("add", ".", cwd=fleet.source)
     git("commit", "-q", "-m", "into a directory", cwd=fleet.source, at="2026-01-02T03:00:00Z")
     where = {"deployment": fleet.deployment, "now": "2026-01-02T03:05:00Z"}
-    reconcile(settings(str(fleet.source), path="one", **where), progress=quiet)
+    reconcile(settings(str(fleet.source), path="one", **where), progress=silently)
     assert one(fleet, path="one").answer is Answer.VERIFIED
     wrong = one(fleet).discrepancy
     assert wrong is not None
@@ -521,7 +521,7 @@ def test_a_capacity_tree_that_is_nowhere_is_named_with_its_branch(tmp_path: Path
     for name, text in snapshot("a", "n1 32 128Gi 4").items():
         (apart / name).write_text(text + "# kept apart\n")
     chosen = settings(str(fleet.source), deployment=fleet.deployment, capacity=str(apart), now="2026-01-02T03:05:00Z")
-    reconcile(chosen, progress=quiet)
+    reconcile(chosen, progress=silently)
     assert one(fleet).answer is Answer.VERIFIED
     fleet.git("update-ref", "-d", "refs/heads/gitplacer-inputs")
     fleet.git("gc", "-q", "--prune=now")
@@ -639,7 +639,7 @@ def test_a_deployment_that_is_empty_or_not_named_is_an_error(tmp_path: Path) -> 
     with pytest.raises(GitError, match="has no branch main"):
         one(fleet)
     with pytest.raises(UsageError, match="nobody said where the deployment repo is"):
-        verify_one(settings(str(fleet.source)), None, quiet)
+        verify_one(settings(str(fleet.source)), None, silently)
 
 
 @pytest.mark.parametrize("command", [("verify",), ("history", "prod/api")], ids=" ".join)

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.commands import run
+from tests.fleetrepos import Fleet, made
 from tests.stories import rayservice
-from tests.test_reconcile import Fleet, made
 
 
 @pytest.fixture

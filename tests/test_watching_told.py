@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.fleetrepos import made
 from tests.stories import cluster, rayservice
 from tests.test_hook_payloads import github
 from tests.test_hook_signatures import SECRET, signed
 from tests.test_listeners import LOCAL, ask
-from tests.test_reconcile import made
 from tests.test_telemetry import Receiver, receiver
 from tests.test_watching import lines_until, watching
 
