@@ -78,3 +78,9 @@ def copied(fleet: Fleet, folder: Path) -> Fleet:
     shutil.copytree(fleet.bare, folder / "served" / fleet.bare.name)
     bare = folder / "served" / fleet.bare.name
     return Fleet(folder / "source", str(bare), bare)
+
+
+def edit_by_hand(clone: Path, path: str, line: str = "# by hand", at: str | None = None) -> None:
+    """Commit one more line of a file in a clone of the deployment repo."""
+    (clone / path).write_text((clone / path).read_text() + f"{line}\n")
+    git("commit", "-q", "-a", "-m", "by hand", cwd=clone, at=at)

@@ -20,6 +20,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 import trustme
 
 from gitplacer.git.address import Address
@@ -47,6 +48,16 @@ def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str
 
 
 _ADA = {"NAME": "Ada", "EMAIL": "ada@example.com", "DATE": "2026-01-02T03:04:05+01:00"}
+
+
+def noting_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a git first on the PATH that notes the arguments and the environment of each that is started, in the file that is returned."""
+    real, bin_, seen = shutil.which("git"), folder / "bin", folder / "seen"
+    bin_.mkdir()
+    (bin_ / "git").write_text(f'#!/bin/sh\ncat /proc/$$/cmdline /proc/$$/environ >> "{seen}"\nexec {real} "$@"\n')
+    (bin_ / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_}:/usr/bin:/bin")
+    return seen
 
 
 class Served:

@@ -17,13 +17,24 @@ from gitplacer.hydrate import Hydration
 from gitplacer.passes import partly
 from gitplacer.passes.reconcile import Outcome, Rewritten, Spared
 from gitplacer.passes.touching import Touch
-from gitplacer.telemetry.logs import Logs
 from tests.commands import Ran, run
 from tests.fleetrepos import copied, made
 from tests.stories import cluster, policy, rayservice, snapshot
 from tests.test_quiet_passes import Counted
 from tests.test_quiet_passes import computed as computed
-from tests.test_rewriting import API, Edit, Repo, Rested, by_hand, comment, edited, overtaken, put, several
+from tests.test_rewriting import (
+    API,
+    Edit,
+    Repo,
+    Rested,
+    by_hand,
+    comment,
+    edited,
+    overtaken,
+    put,
+    several,
+    turns_with_two_edits,
+)
 from tests.watchedcontrollers import Watched
 
 SHOP = "workloads/jobs/shop.yaml"
@@ -235,25 +246,12 @@ def test_whoever_pushes_first_is_planned_with(own: Rested, monkeypatch: pytest.M
 
 
 def test_the_controller_plans_it_in_part_between_whole_passes(tmp_path: Path, asked: Asked) -> None:
-    watched = Watched(made(tmp_path))
-    lines: list[str] = []
-    watched.controller = watched.new(Logs(lines.append, watched.clock.wall))
-    path = watched.fleet.source / API
-    for at, tag in ((310, "2"), (470, "3")):
-        watched.at(
-            at, lambda tag=tag: watched.fleet.commit({API: path.read_text().replace("image: ray", f"image: ray:{tag}")})
-        )  # type: ignore[misc]
-    turns = [turn for turn in watched.until(700) if not turn.is_look]
-    assert [(turn.outcome, bool(turn.hydration), turn.rewrote) for turn in turns] == [
-        ("Published", True, ""),
-        ("Unchanged", True, ""),
-        ("Unchanged", True, ""),
-        ("Published", False, "Update prod/api"),
-        ("Published", False, "Update prod/api"),
-        ("Unchanged", True, ""),
-    ]
+    turns_with_two_edits(
+        Watched(made(tmp_path)),
+        lambda text: text.replace("image: ray", "image: ray:2"),
+        lambda text: text.replace("image: ray", "image: ray:3"),
+    )
     assert asked.told == [True, True]
-    assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
 
 
 def test_the_controller_settles_what_it_has_published_so_that_the_next_push_is_planned_in_part(

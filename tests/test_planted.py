@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +40,7 @@ from tests import test_secrets
 from tests.clocks import StoryClock
 from tests.commands import Ran, git, run, write
 from tests.fleetrepos import Fleet, made
-from tests.gitservers import serving
+from tests.gitservers import noting_git, serving
 from tests.livecluster import node
 from tests.stories import FLEET
 
@@ -269,11 +268,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         git(fleet.source, "config", name, f"https://{token('config')}@h.example/x")
     git(fleet.source, "config", "user.name", "A User")
     git(fleet.source, "config", "user.email", "user@example.com")
-    real, bin_, seen = shutil.which("git"), tmp_path / "bin", tmp_path / "seen"
-    bin_.mkdir()
-    (bin_ / "git").write_text(f'#!/bin/sh\ncat /proc/$$/cmdline /proc/$$/environ >> "{seen}"\nexec {real} "$@"\n')
-    (bin_ / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{bin_}:/usr/bin:/bin")
+    seen = noting_git(tmp_path, monkeypatch)
     monkeypatch.setenv("GITPLACER_DEBUG", "1")
     for name in ("GITPLACER_HOST_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN"):
         monkeypatch.setenv(name, token(name.lower().replace("_", "")))

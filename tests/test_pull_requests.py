@@ -26,7 +26,7 @@ from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests import provenance
 from tests.commands import Ran, run
-from tests.fleetrepos import Fleet, clone_of, copied, made, silently
+from tests.fleetrepos import Fleet, clone_of, copied, edit_by_hand, made, silently
 from tests.gitservers import git
 from tests.hoststandin import TOKEN, StandIn, api_of, serving
 from tests.stories import cluster, decisions, rayjob, rayservice, snapshot
@@ -309,12 +309,10 @@ def test_what_others_change_beside_a_merged_pass_is_foreign(
     assert (clone / path).exists()
     proposed(fleet, 10)
     git("fetch", "-q", cwd=clone)
-    (clone / path).write_text((clone / path).read_text() + "# by hand, before\n")
-    git("commit", "-q", "-a", "-m", "by hand", cwd=clone, at="2026-01-02T03:29:00Z")
+    edit_by_hand(clone, path, "# by hand, before", at="2026-01-02T03:29:00Z")
     way(fleet, clone)
     new = "clusters/b/workloads/prod/newer/newer.yaml"
-    (clone / new).write_text((clone / new).read_text() + "# by hand, after\n")
-    git("commit", "-q", "-a", "-m", "by hand", cwd=clone, at="2026-01-02T03:31:00Z")
+    edit_by_hand(clone, new, "# by hand, after", at="2026-01-02T03:31:00Z")
     git("push", "-q", "origin", "HEAD:main", cwd=clone)
     done = decisions(proposed(fleet, 40).hydration)
     assert done["prod/newer"].blocked_by == (new,)
@@ -340,8 +338,7 @@ def test_the_very_first_pass_may_be_a_pull_request(tmp_path: Path) -> None:
     proposed(fleet, 10)
     git("fetch", "-q", cwd=clone)
     by_merge_commit(fleet, clone)
-    (clone / API).write_text((clone / API).read_text() + "# by hand\n")
-    git("commit", "-q", "-a", "-m", "by hand", cwd=clone, at="2026-01-02T03:31:00Z")
+    edit_by_hand(clone, API, at="2026-01-02T03:31:00Z")
     git("push", "-q", "origin", "HEAD:main", cwd=clone)
     done = decisions(proposed(fleet, 40).hydration)
     assert done["prod/api"].blocked_by == (API,)

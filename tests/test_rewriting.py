@@ -22,6 +22,7 @@ from msgspec import structs
 
 from gitplacer.atrest import rewritables
 from gitplacer.controller.doubts import Doubt, Undoubted
+from gitplacer.controller.turns import Turn
 from gitplacer.explain import standing
 from gitplacer.git.program import Git
 from gitplacer.hydrate import Hydration, Inputs, hydrate
@@ -509,12 +510,13 @@ def test_it_imports_no_planner(own: Rested) -> None:
 # the controller
 
 
-def test_the_controller_writes_it_between_whole_passes_and_tells(tmp_path: Path) -> None:
-    watched = Watched(made(tmp_path))
+def turns_with_two_edits(watched: Watched, first: Callable[[str], str], second: Callable[[str], str]) -> list[Turn]:
+    """The passes of a controller that writes an app again for each of two edits between whole ones, as it tells in its log too."""
     lines: list[str] = []
     watched.controller = watched.new(Logs(lines.append, watched.clock.wall))
-    watched.at(310, lambda: watched.fleet.commit({API: (watched.fleet.source / API).read_text() + "# a comment\n"}))
-    watched.at(470, lambda: watched.fleet.commit({API: (watched.fleet.source / API).read_text() + "# another\n"}))
+    path = watched.fleet.source / API
+    for at, edit in ((310, first), (470, second)):
+        watched.at(at, lambda edit=edit: watched.fleet.commit({API: edit(path.read_text())}))  # type: ignore[misc]
     turns = [turn for turn in watched.until(700) if not turn.is_look]
     assert [(turn.outcome, bool(turn.hydration), turn.rewrote) for turn in turns] == [
         ("Published", True, ""),
@@ -524,9 +526,15 @@ def test_the_controller_writes_it_between_whole_passes_and_tells(tmp_path: Path)
         ("Published", False, "Update prod/api"),
         ("Unchanged", True, ""),
     ]
+    assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
+    return turns
+
+
+def test_the_controller_writes_it_between_whole_passes_and_tells(tmp_path: Path) -> None:
+    watched = Watched(made(tmp_path))
+    turns = turns_with_two_edits(watched, lambda text: f"{text}# a comment\n", lambda text: f"{text}# another\n")
     assert turns[4].tip == watched.fleet.git("rev-parse", "main").strip()
     assert turns[4].source == git("rev-parse", "HEAD", cwd=watched.fleet.source).strip()
-    assert sum("Published  → " in line and line.rstrip().endswith("Update prod/api") for line in lines) == 2
 
 
 # the law

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from gitplacer.redactor import hide, redact, without_credentials
 from gitplacer.telemetry import logs
 from tests.commands import run
 from tests.fleetrepos import Fleet, made
+from tests.gitservers import noting_git
 from tests.stories import rayservice
 from tests.watchedcontrollers import Watched
 
@@ -103,11 +103,7 @@ class Planted:
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planted:
     fleet = made(tmp_path)
     fleet.commit({f"workloads/prod/{name}": text for name, text in MANIFESTS.items()})
-    real, bin_, seen = shutil.which("git"), tmp_path / "bin", tmp_path / "seen"
-    bin_.mkdir()
-    (bin_ / "git").write_text(f'#!/bin/sh\ncat /proc/$$/cmdline /proc/$$/environ >> "{seen}"\nexec {real} "$@"\n')
-    (bin_ / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{bin_}:/usr/bin:/bin")
+    seen = noting_git(tmp_path, monkeypatch)
     monkeypatch.setenv("GITPLACER_DEBUG", "1")
     for name in ("GITPLACER_HOST_TOKEN", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, secret("environment"))

@@ -27,7 +27,7 @@ from gitplacer.passes.reconcile import reconcile
 from gitplacer.settings import UsageError, settings
 from gitplacer.trailers import ProvenanceClaim, read_claim
 from tests.commands import run
-from tests.fleetrepos import Fleet, copied, made, silently
+from tests.fleetrepos import Fleet, copied, edit_by_hand, made, silently
 from tests.gitservers import git, https_server
 from tests.stories import FLEET, cluster, rayjob, rayservice, snapshot
 from tests.test_proposals import MANUAL, fast_forwarded, merged, rebased, squashed
@@ -317,8 +317,7 @@ def test_a_list_without_end_is_named_without_delay(fleet: Fleet) -> None:
 
 def test_a_foreign_change_that_is_not_told_is_named(fleet: Fleet, tmp_path: Path) -> None:
     clone = clone_of(fleet, tmp_path)
-    (clone / API).write_text((clone / API).read_text() + "# by hand\n")
-    git("commit", "-q", "-a", "-m", "by hand", cwd=clone)
+    edit_by_hand(clone, API)
     git("push", "-q", cwd=clone)
     fleet.commit(rayservice("prod", "third"))
     fleet.reconcile(12)
@@ -331,8 +330,7 @@ def test_a_foreign_change_that_is_not_told_is_named(fleet: Fleet, tmp_path: Path
 
 def test_what_was_foreign_then_is_judged_by_the_root_of_then(fleet: Fleet, tmp_path: Path) -> None:
     clone = clone_of(fleet, tmp_path)
-    (clone / API).write_text((clone / API).read_text() + "# by hand\n")
-    git("commit", "-q", "-a", "-m", "by hand", cwd=clone)
+    edit_by_hand(clone, API)
     git("push", "-q", cwd=clone)
     fleet.commit(rayservice("prod", "third"))
     fleet.reconcile(12)
