@@ -73,8 +73,9 @@ def _unknown(group_id: str) -> Gang:
 
 class Ledger:
     """
-    Asking changes nothing; `reserve` and `release` change it, and count a version up. `gang_of` gives the pods of a group that
-    the snapshot reports, as its manifests say.
+    What is free on one cluster, and who holds it. Asking changes nothing; `reserve`, `release`, `close` and `leave_to`
+    change it, and count `version` up. `gang_of` gives the pods, as its manifests say, of a group that the snapshot
+    reports.
     """
 
     def __init__(
@@ -88,7 +89,10 @@ class Ledger:
         nodes: Nodes | None = None,
         namespaces: Namespaces = NO_NAMESPACES,
     ) -> None:
-        """`nodes` are those of the snapshot, where somebody has read them already; `namespaces` the labels that groups bring to theirs."""
+        """
+        `nodes` are those of the snapshot, if they were read already; `namespaces` the labels that groups give to their
+        namespaces.
+        """
         self.nodes = nodes or Nodes(cluster, snapshot, columns, now)
         self.version = 0
         self.closed = False
@@ -248,7 +252,10 @@ class Ledger:
         return _told(self._beside_others(gang, scale_up))
 
     def fits_now(self, gang: Gang) -> Packing | Shortfall | Missing:
-        """The same on machines that are there, for who may not ask what is missing: where that takes long nobody has found it out yet."""
+        """
+        Whether a gang fits on machines that are there. Where rules about other pods make it long to find what is
+        missing, that is not looked for: Missing instead of Shortfall.
+        """
         if (gang, False) in self._fits or not self._stage.minds(gang, self.coming):
             return self.fit(gang, scale_up=False)
         found = self._beside_others(gang, False)
@@ -311,8 +318,8 @@ class Ledger:
 
     def tight(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> Tight | None:
         """
-        An order of what is to come, with a gang that fits, that leaves a pod out; None if we can find none. Beside a `lucky` gang
-        others may also take the machines that are to be added, those among them that are `opened` for it.
+        An order of the pods to come, with a gang that fits, that leaves a pod out; None if none is found. Beside a
+        `lucky` gang others may also take the machines that are to be added, also those that are `opened` for it.
         """
         if self._coarse and gang and not lucky:
             return COARSE
@@ -326,7 +333,7 @@ class Ledger:
         return None if safe else NOT_TRIED
 
     def steps_of_trial(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> int:
-        """How many steps it took to find that out: pods bound, times their sorts."""
+        """How many steps `tight` takes for the same question: pods bound, times their sorts."""
         return sum(
             self._stage.steps_of_trial(gang, self.coming, lucky=lucky, added=added, late=late)
             for added, late in self._trials(gang, lucky, opened)
@@ -348,8 +355,9 @@ class Ledger:
 
     def _trials(self, gang: Gang, lucky: bool, opened: Sequence[str]) -> Iterator[tuple[tuple[str, ...], bool]]:
         """
-        The same as trials. Pods for which machines have to come are there before these, and take what they find; a proof holds wherever they go, and a
-        trial has them go where scores say, which is to empty machines if there are some. So others have to find their room in either case.
+        The machines of `_machines`, each with whether the gang comes `late`, after pods for which machines have to
+        come. Those pods take what they find; a proof holds wherever they go, and a trial has them go where scores say,
+        which is to empty machines if there are some. So others have to find their room in either case.
         """
         for added in self._machines(gang, lucky, opened):
             yield added, False
@@ -357,7 +365,9 @@ class Ledger:
                 yield added, True
 
     def _proves_beside_machines(self, gang: Gang) -> bool:
-        """Whether there is a proof also with the machines that are to be added for others, for a gang of which it is known that there is one without them."""
+        """
+        Whether a gang that is proved without the machines that are to be added for others is proved with them too.
+        """
         _, *more = self._machines(gang, False, ())
         return all(self._stage.proves(gang, self.coming, added=added) for added in more)
 
@@ -415,7 +425,9 @@ class Ledger:
         ]
 
     def _taken_besides(self) -> dict[int, Resources]:
-        """What is not free on machines though no pod has it: they take nothing more, or room on them is kept for somebody."""
+        """
+        What is not free on machines though no pod has it, by machine: they take nothing more, or room on them is kept.
+        """
         nothing = np.zeros(len(self.columns), dtype=np.int64)
         added = [self.nodes.type_row[name] if name else nothing for name in self._promised]
         left = np.concatenate([self._stage.shown, np.array(added).reshape(-1, len(self.columns))])
@@ -426,7 +438,7 @@ class Ledger:
         return {int(machine): self.columns.resources(taken[machine]) for machine in np.flatnonzero(taken.any(axis=1))}
 
     def fit_without(self, gang: Gang, machines: Collection[int], *, scale_up: bool) -> Packing | Shortfall:
-        """The same, where some machines take nothing more."""
+        """Whether a gang fits if some `machines`, by number, take nothing more."""
         if self._stage.minds(gang, self.coming):
             return self.fit(gang, scale_up=scale_up)
         free = self._free.copy()
@@ -580,7 +592,10 @@ class Ledger:
         return told.digest()
 
     def promised(self) -> dict[str, tuple[tuple[str, Seat], ...]]:
-        """The same, each with the role of its pods; what a group has beside its pods while it is updated is among it."""
+        """
+        The seats of each group that was promised room here, each with the role of its pods; those of pods that come
+        beside others in an update are among them.
+        """
         found: dict[str, tuple[tuple[str, Seat], ...]] = {}
         for key, hold in self._holds.items():
             roles = (use.pods.role for use in hold.packing.uses)
@@ -601,8 +616,8 @@ class Ledger:
 
     def leave_to(self, later: Ledger) -> None:
         """
-        Take everything that is not free in another ledger of this cluster too, which tells of a time to come. Machines
-        that are not there yet take nothing more either, because the two may have promised them for different pods.
+        Take everything that is not free in `later`, a ledger of this cluster at a time to come, too. Machines that are
+        not there yet take nothing more either, because the two may have promised them for different pods.
         """
         real = len(self.nodes.machines)
         more = sorted((Counter(later._promised) - Counter(self._promised)).elements())
@@ -642,8 +657,8 @@ class Ledger:
 
     def _subtract(self, group_id: str, gang_of: Callable[[str], Gang]) -> None:
         """
-        Take the room of the pods that are shown of a group. Where the snapshot leaves their requests to the manifest it is what that says; where there
-        is no manifest any more, nobody knows what they use, and their node takes nothing new.
+        Take the room of the pods that the snapshot shows of a group. Where it leaves their requests out, the manifest's
+        count; where there is no manifest any more nobody knows what they use, and their node takes nothing new.
         """
         for role, requests, node in self.shown.of(group_id):
             machine = self.nodes.index[node]
@@ -655,23 +670,25 @@ class Ledger:
                 self._free[machine] = np.minimum(self._free[machine], 0)
 
     def may_be_where(self, group_id: str, pods: PodSet) -> bool:
-        """Whether pods may be on each node on which the snapshot shows one of their role of a group, but for its room."""
+        """
+        Whether pods may be, apart from room, on each node on which the snapshot shows a pod of their role and group.
+        """
         nodes = [self.nodes.index[node] for role, _, node in self.shown.of(group_id) if role == pods.role]
         return bool(self.nodes.admits(pods.shape)[nodes].all())
 
     def nodes_of(self, group_id: str, pods: PodSet) -> tuple[str, ...]:
-        """The nodes on which the snapshot shows pods of a group that are of the role of some and ask the same, sorted."""
+        """The nodes, sorted, on which the snapshot shows pods of a group with the same role and the same requests."""
         asked, shown = pods.shape.requests, self.shown.of(group_id)
         return tuple(sorted({node for role, each, node in shown if role == pods.role and (not each or each == asked)}))
 
 
 def _told(found: Packing | Shortfall | Missing) -> Packing | Shortfall:
-    """The same with what is missing."""
+    """A search's result, with what is missing worked out."""
     return found.told() if isinstance(found, Missing) else found
 
 
 def _repels(snapshot: CapacitySnapshot, gang_of: Callable[[str], Gang]) -> bool:
-    """Whether something that runs keeps certain pods away."""
+    """Whether something that runs keeps pods away by anti-affinity."""
     if any(pod.anti_affinity for pods in NodeColumns.of(snapshot.nodes).pods.values() for pod in pods):
         return True
     return any(pods.shape.pod_anti_affinity for group in snapshot.groups for pods in gang_of(group.name))

@@ -77,9 +77,9 @@ class Pass:
         resting: Mapping[str, Decision] = NOBODY_RESTS,
     ) -> None:
         """
-        `agreed` are groups that move as if somebody had consented to what is proposed for them. `opened` are ledgers that somebody
-        opened for the same snapshots and for at least the same groups, and `ledgers` those that passes before may have opened. `resting` are
-        groups of which it is known already what becomes of them: nothing but what was.
+        `agreed` are groups that move as if somebody had consented to what is proposed for them. `opened` are ledgers
+        opened before for the same snapshots and for at least the same groups, and `ledgers` keeps those of earlier
+        passes. `resting` are groups whose decision is known already: they stay as they are.
         """
         self.snapshot = snapshot
         self.agreed = agreed
@@ -188,12 +188,12 @@ class Pass:
         return homes(self.groups.values())
 
     def bystanders(self, name: str) -> Mapping[str, Bystander]:
-        """By id, those of whom nothing is known but that they stay on a cluster, and what they hold there."""
+        """The bystanders of a cluster, by id: groups of which only their place is known, and what they hold there."""
         return self.snapshot.bystanders.get(name, _NOBODY)
 
     @cached_property
     def _owners_beside(self) -> dict[str, str]:
-        """Whose those are, by id."""
+        """The Tenant of each bystander, by id."""
         return {group_id: one.tenant for there in self.snapshot.bystanders.values() for group_id, one in there.items()}
 
     @cached_property
@@ -201,7 +201,7 @@ class Pass:
         return {tenant.name: tenant for tenant in self.snapshot.source.tenancy.tenants}
 
     def _where(self, record: PlacementRecord | None) -> tuple[str, ...]:
-        """The clusters that have a group, or keep room for it; not those that it waited for in vain."""
+        """The clusters that have a group or keep room for it, sorted; without those whose wake-up was given up."""
         entries = record.clusters if record is not None else ()
         return tuple(sorted(entry.name for entry in entries if not self.snapshot.has_given_up(entry)))
 
@@ -213,7 +213,7 @@ class Pass:
 
     @property
     def opened(self) -> Books | None:
-        """The books, if anybody has asked for them."""
+        """The books, if they were opened; asking does not open them."""
         return self.books if "books" in self.__dict__ else None
 
     @cached_property
@@ -259,7 +259,7 @@ class Pass:
         return found
 
     def is_clear(self, group_id: str, claim: Claim) -> bool:
-        """Whether a snapshot tells of the time after those were removed who had to leave."""
+        """Whether the snapshot of the claimed cluster was taken after the displaced groups were removed."""
         record = self.records.get(group_id)
         if record is None or record.claim is None or record.claim.cluster != claim.cluster:
             return False
@@ -268,7 +268,8 @@ class Pass:
 
     def settled(self, name: str, ids: Iterable[str], *, but: Collection[str] = ()) -> Ledger:
         """
-        The empty ledger of a cluster whose snapshot would show pods of these groups only, of all that we placed, and of who stands by `but` some.
+        The ledger of a cluster as its snapshot would be if it showed, of the groups that we placed, only `ids` and the
+        bystanders that are not in `but`; nothing is reserved in it.
         """
         capacity = self.snapshot.capacity[name]
         # Who is left to Kueue comes and goes as that likes, and so does nothing that is waited for.
@@ -380,12 +381,15 @@ class Pass:
         return self._on_nodes(self.rosters.known(group_id, overlap.base), name)
 
     def beside(self, group_id: str, name: str) -> Gang:
-        """The pods that come beside those, until the update is done."""
+        """The new pods of an update on a cluster, which run beside the old ones until it is done."""
         overlap = self.overlap(group_id, name)
         return () if overlap is None else self.rosters.known(group_id, overlap.beside)
 
     def last(self, group_id: str, name: str) -> Gang | None:
-        """The old pods that run yet when the last of larger ones comes which replace them one after another; None where none do."""
+        """
+        The old pods that still run when the last of the new ones comes, where these are larger and replace them one by
+        one; None otherwise.
+        """
         overlap = self.overlap(group_id, name)
         return None if overlap is None or overlap.last is None else self.rosters.known(group_id, overlap.last)
 
@@ -395,7 +399,7 @@ class Pass:
         return self.rosters.one(gang)
 
     def gangs_on(self, group_id: str, names: Sequence[str]) -> Iterable[tuple[Gang, list[str]]]:
-        """The gangs that a group is on some clusters, each with those on which it is that one."""
+        """The different gangs that a group is on some clusters, each with the clusters where it is that one."""
         found: dict[int, tuple[Gang, list[str]]] = {}
         for name in names:
             gang = self.gang_on(group_id, name)
@@ -502,16 +506,19 @@ class Pass:
         return self._exceeds[key]
 
     def accepts_tight(self, policy: PlacementPolicy, cluster: str) -> bool:
-        """Whether a fit that takes luck is good enough there, if it costs no other group its certainty."""
+        """Whether a policy takes a tight fit there, if it costs no other group its certainty."""
         return policy.spec.placement.accept == "TightFit" or self.is_careless(policy, cluster)
 
     def is_careless(self, policy: PlacementPolicy, cluster: str) -> bool:
-        """Whether luck is no matter: pods may wait in the cluster, or its scheduler starts gangs whole or not at all."""
+        """
+        Whether a fit need not hold in every order there: pods may wait in the cluster, or its scheduler starts gangs
+        whole or not at all.
+        """
         scheduler = self.snapshot.profiles[cluster].gang_scheduler
         return policy.spec.placement.admission == "Immediate" or scheduler not in (None, "none")
 
     def tenant(self, group_id: str) -> Tenant | None:
-        """Whose a group is, also one that only its record tells of, or that stands by."""
+        """The Tenant of a group, also of one that only its record tells of, or that is a bystander."""
         group, record = self.groups.get(group_id), self.record(group_id)
         if group is not None:
             return group.tenant
@@ -520,7 +527,10 @@ class Pass:
         return self._tenants.get(self._owners_beside.get(group_id, ""))
 
     def holder(self, group_id: str) -> str:
-        """To whom the room is counted that a group takes. What only a record is left of is its namespace's."""
+        """
+        The holder in whose share a group's room is counted. Of a group that only a record is left of, that is its
+        namespace.
+        """
         group = self.groups.get(group_id)
         return group.holder if group is not None else holder(group_id, self._owners_beside.get(group_id, ""))
 
@@ -528,7 +538,7 @@ class Pass:
         return self.records.get(group_id) or self.orphans.get(group_id)
 
     def waiting_since(self, group_id: str) -> datetime:
-        """Since when a group of the source waits: its record tells, and else it begins now."""
+        """Since when a group of the source waits, by its record; now, if it begins to wait in this pass."""
         record = self.records[group_id]
         return record.waiting_since if record and record.waiting_since else self.snapshot.now
 

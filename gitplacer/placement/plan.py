@@ -42,12 +42,14 @@ send away others, which may send away others in turn, there is one more for each
 @dataclass(frozen=True, slots=True)
 class Plan:
     """
-    One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another cluster was
-    looked for, whether one was found or not. `outgrown` are those that find no room for all their pods where they are, None where that was not found out.
+    One decision for each group of the source or of the records, sorted by id. `sought` are the groups for which another
+    cluster was looked for, found or not. `outgrown` are the groups that find no room for all their pods where they are;
+    None where no ledger was opened, so that it is not known.
 
-    The rest is for a reviewer to know. `stranded`: pods that groups may have later, and that could never run where these are. `uncounted`: what quotas
-    bound, of which nobody knows how much groups bring. `apart`: objects that call Services which are on other clusters. `parted`: volume claims that
-    groups on different clusters share, so that each cluster makes a volume of its own.
+    The rest is for reviewers. `stranded`: pods that groups may have later, and that could never run where the groups
+    are. `uncounted`: resources that a quota limits and of which the requests of some groups are not known. `apart`:
+    objects that call Services on other clusters. `parted`: volume claims shared by groups on different clusters, so
+    that each cluster makes a volume of its own.
     """
 
     decisions: tuple[Decision, ...]
@@ -79,12 +81,15 @@ def plan(
     resting: Mapping[str, Decision] = NOBODY_RESTS,
 ) -> Plan:
     """
-    Decide. Without candidates only the verdicts that decisions rest on are computed, which is all that rendering
-    needs; with those of some groups, theirs besides. `also_held` are groups that must stay as they are for reasons that planning cannot know, with those reasons.
-    `edits` tells what would change of a group where it is; nobody else can, because it takes the files that would be written. `agreed`
-    are groups of which is asked where they would go if somebody consented. `opened` are empty ledgers for who plans many times on the
-    same snapshots: what was found out with them once is not worked out again. `ledgers` only save
-    work. `resting` are groups that nobody decides on: what becomes of them is known, and is that they stay as they are.
+    Decide.
+
+    With `with_candidates` False, only the verdicts that decisions rest on are computed, which is all that rendering
+    needs; with the verdicts of some groups or of all, theirs besides. `also_held` are groups that must stay as they are
+    for reasons that planning cannot know, each with its reason. `edits` tells what would change of a group where it is;
+    it takes the files that would be written. `agreed` are groups planned as if somebody had consented to their moves.
+    `opened` are empty ledgers for a caller that plans many times on the same snapshots: what was computed on them is
+    not computed again. `ledgers` only save work. `resting` are groups whose decision is known already: they stay as
+    they are.
     """
     kept = verdicts_of(with_candidates)
     shared = Pass(snapshot, also_held, edits, agreed, opened, ledgers, resting)
@@ -127,7 +132,10 @@ def plan(
 
 
 def _told_after(shared: Pass, earlier: Decision | None, decision: Decision) -> Decision:
-    """What is told of a group after a further round: what an earlier one did with it, if anything, and what this one says better."""
+    """
+    What is said of a group after a further round: what an earlier round did with it, if anything, with what this round
+    knows better.
+    """
     if earlier is None:
         return decision
     if _is_brought_on(shared, earlier, decision):
@@ -161,7 +169,10 @@ def _of(counts: Mapping[tuple[str, str], Counts], group_id: str, names: Iterable
 
 
 def _shaped(shared: Pass, decision: Decision) -> Decision:
-    """A decision with the counts and roles that its clusters have then; one that only changes these says so."""
+    """
+    A decision with the counts and roles of the group on its clusters; a decision that changes only these gets an action
+    that says so.
+    """
     if decision.action is Action.KEEP and decision.group in shared.reshaped:
         action, finding = shared.reshaped[decision.group]
         decision = replace(decision, action=action, finding=finding)
@@ -196,7 +207,7 @@ def _is_brought_on(shared: Pass, earlier: Decision, decision: Decision) -> bool:
 
 
 def _since_the_start(shared: Pass, decision: Decision, sent_away: Mapping[str, Finding]) -> Decision:
-    """A decision of some round as one about the whole pass."""
+    """The decision of a round, told from the start of the pass instead of the start of that round."""
     before, moving = shared.recorded.get(decision.group, ()), shared.moves.get(decision.group)
     if before == decision.before and moving == decision.moving:
         return decision

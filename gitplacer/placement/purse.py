@@ -1,7 +1,8 @@
 """
-What groups may have: the quotas of their tenants, what Kueue's queues and the quotas of namespaces have left, and the budgets of their policies and tenants for machines that autoscalers add.
+What a group may still have: the quota of its Tenant, what Kueue's queues and the ResourceQuotas of its namespaces have
+left, and the budgets of its policy and its Tenant for machines that autoscalers add.
 
-It is asked before a cluster is taken, and remembers for whoever waits what it would have been too much of.
+It is asked before a cluster is taken, and remembers for groups that wait what they would have exceeded.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from gitplacer.placement.weakly import weakly
 
 class Purse:
     """
-    `leaving` has the clusters that a group gives up for where it goes; `over_budget` what groups that waited for that would cost, `unpaid`
-    on which clusters that alone was in their way, and `over_quota` what they would take more than their tenant may.
+    `leaving` are the clusters that a group gives up for where it goes. `over_budget` is what a group that waits would
+    have cost too much, `unpaid` the clusters where nothing but that was in its way, and `over_quota` what it would take
+    beyond its Tenant's quota.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy) -> None:
@@ -51,8 +53,8 @@ class Purse:
 
     def within_quota(self, group: Group, name: str) -> bool:
         """
-        Whether a group's tenant may have what it asks for on a cluster, and Kueue's queues and the quotas of its namespaces there have it
-        left. What the tenant may not have is remembered.
+        Whether the quota of a group's Tenant, Kueue's queues and the ResourceQuotas of its namespaces let it have what
+        it asks for on a cluster. An exceeded Tenant quota is noted in `over_quota`.
         """
         over = self._tenants.exceeded(group, name, self._books, leaving=self.leaving.get(group.id, ()))
         if over is not None:
@@ -60,12 +62,15 @@ class Purse:
         return over is None and self._refused(group, name) is None
 
     def exceeded(self, group: Group, name: str, leaving: Sequence[str]) -> Finding | None:
-        """What a group would take more of on a cluster than its tenant may, when it gives up others, or than is left there."""
+        """
+        The quota that a group would exceed on a cluster, its Tenant's or one there, if it gave up the clusters
+        `leaving`; None if none.
+        """
         over = self._tenants.exceeded(group, name, self._books, leaving=leaving)
         return over or self._refused(group, name)
 
     def _refused(self, group: Group, name: str) -> Finding | None:
-        """What Kueue's queues and the quotas of namespaces on a cluster have too little left of."""
+        """The queue of Kueue or the ResourceQuota of a cluster that has too little left for a group."""
         return self._kueue.refused((group.id,), name) or self._namespaces.refused((group.id,), name)
 
     @cached_property
@@ -129,8 +134,8 @@ class Purse:
         ending: datetime | None = None,
     ) -> bool:
         """
-        Whether the budgets pay for a packing on a cluster as it will be `then`. `ending`: what those cost now who came anywhere before this
-        time, and end by themselves, is given back by then.
+        Whether the budgets pay for a packing on a cluster whose ledger will be `then`. What groups cost now that came
+        before `ending`, and end by themselves, is given back by then.
         """
         payers = self.payers(group, policy)
         if not payers:

@@ -133,7 +133,10 @@ class Round:
             yield self._unfit.along_with(group, proceeding)
 
     def _leaving(self, leaving: Iterable[tuple[Group, Triggers]]) -> Iterator[Decision]:
-        """The same of those who have a reason to leave a cluster."""
+        """
+        The decision about each group that has a reason to leave a cluster. Each is to be settled before the next is
+        asked for.
+        """
         for group, triggers in sorted(leaving, key=lambda one: self._turn(one[0])):
             assert group.policy is not None
             if self._spans(group):
@@ -142,21 +145,27 @@ class Round:
                 yield self._unfit.along_with(group, self._departures.leave(group, group.policy, triggers))
 
     def _unfitting(self, staying: Iterable[Group]) -> Iterator[Decision]:
-        """The same of those who stay, as far as an edit of theirs finds too little room."""
+        """
+        The decision about each group that stays and has an edit without room. Each is to be settled before the next is
+        asked for.
+        """
         for group in sorted(staying, key=self._turn):
             decision = None if self._spans(group) else self._unfit.decide(group)
             if decision is not None:
                 yield decision
 
     def doubts(self, decisions: Iterable[Decision]) -> Doubts | None:
-        """What holds against gangs after these decisions too: on clusters that nobody leaves, and where no room is kept."""
+        """
+        What still holds against gangs after these decisions: on clusters that no group leaves and where no room is
+        kept.
+        """
         if not self._occupancy.is_open:
             return None
         left = {name for d in decisions for name in set(d.before) - set(d.after)}
         return self._occupancy.books.doubts.lasting(but=left | self._occupancy.reservations.kept().keys())
 
     def outgrown(self) -> frozenset[str] | None:
-        """The groups that find no room for all their pods where they are; None where nobody has asked."""
+        """The groups that find no room for all their pods where they are; None where the ledgers were not opened."""
         return frozenset(group for group, _ in self._occupancy.outgrown) if self._occupancy.is_open else None
 
     def _spans(self, group: Group) -> bool:
@@ -165,7 +174,10 @@ class Round:
         return len(here) > 1 and self._spanning.spans(group.id, here)
 
     def _with_sightings(self, decision: Decision) -> Decision:
-        """A decision with what the snapshots say of the end of a job, and of pods that wait too long."""
+        """
+        A decision with what the snapshots show of the group: that its job has ended, or that its pods have waited too
+        long.
+        """
         group = self._pass.groups.get(decision.group)
         if group is None or decision.action is Action.REMOVE:
             return decision
@@ -177,7 +189,7 @@ class Round:
         return replace(decision, ended=ended, pending=pending) if ended or pending else decision
 
     def _settle(self, decision: Decision) -> Decision:
-        """Note where a group is now, and whose share that is."""
+        """Count a decision: where its group is now, and in whose share."""
         self._decided.add(decision.group)
         for cluster in set(decision.before) - set(decision.after):
             self._occupancy.here.go(decision.group, cluster)
@@ -199,7 +211,7 @@ class Round:
         return Waiting(group=group.id, holder=group.holder, priority=-rank, since=since)
 
     def _held_by_each(self) -> Shares:
-        """What every holder has of the fleet as far as the round has come, claims included."""
+        """The share of each holder of what the fleet offers, as far as the round has come, claims included."""
         if self._shares is None:
             self._shares = Shares(self._pass.offered)
             for there in (self._occupancy.here.items(), self._snapshot.bystanders.items()):
@@ -298,7 +310,10 @@ class Round:
         )  # fmt: skip
 
     def _outgrown(self, group_id: str, here: Sequence[str]) -> Finding | None:
-        """What is to be said of a group that finds no room for all its pods where it is, or of which quotas do not let in what is added."""
+        """
+        Why a group has outgrown its clusters: no room for all its pods, or a quota that does not let in what was added
+        to it; None if it has not.
+        """
         self._occupancy.open()  # which is what finds out
         if any((group_id, cluster) in self._occupancy.outgrown for cluster in here):
             return Finding(code=Reason.OUTGROWN)
@@ -436,7 +451,10 @@ class Round:
     def _seek(
         self, group: Group, policy: PlacementPolicy, before: Sequence[str], wanted: int
     ) -> tuple[dict[str, Finding], Claim | None]:
-        """Clusters for the copies that are missing. If there is none even for the first, room that others make for it."""
+        """
+        Clusters for the copies that are missing, and if there is none even for the first copy, a claim to room that
+        others make for it.
+        """
         self._occupancy.open()  # which is what finds out which claims still stand
         closed = {*before, *self._occupancy.reservations.closed_to(group.id)}
         claim = self._occupancy.reservations.claim_of(group.id)
