@@ -36,8 +36,9 @@ MANY = 20
 
 class Prospects(Struct, frozen=True):
     """
-    Of some clusters those that are `open`, that is, where a gang may have room. Of these, by number, those on which a proof may be found, `best` first,
-    each with the blocks that the gang breaks there; and those where that is `hopeless`.
+    What there is to expect of some clusters for a gang. `open`: a mask, where it may have room. Of these, by index:
+    `best`, those on which a proof may be found, best first, each with the blocks that the gang breaks there; and those
+    where a proof is `hopeless`.
     """
 
     open: Mask
@@ -97,7 +98,7 @@ class Books:
         return name in self._ledgers
 
     def __getitem__(self, name: str) -> Ledger:
-        """A cluster's ledger, to be asked; to write, use these books."""
+        """A cluster's ledger, for reading; to write, use the methods of these books."""
         return self._ledgers[name]
 
     @property
@@ -106,7 +107,7 @@ class Books:
         return self._names
 
     def numbers(self, names: Iterable[str]) -> Indexes:
-        """Of some clusters those that have a ledger, each as its index in `names`."""
+        """Those of some clusters that have a ledger, each as its index in `names`."""
         return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.intp)
 
     def number(self, name: str) -> int | None:
@@ -122,40 +123,43 @@ class Books:
         return self._ledgers[name].fit(gang, scale_up=scale_up)
 
     def is_roomless(self, gang: Gang, name: str) -> bool:
-        """Whether it is known that a search finds no room for a gang, which rules about other pods hold for, on machines that are there."""
+        """
+        Whether it is known that a search finds no room, on machines that are there, for a gang that rules about other
+        pods hold for.
+        """
         return self.doubts.is_roomless(gang, name) and self._ledgers[name].minds(gang)
 
     def fits_now(self, gang: Gang, name: str) -> Packing | Shortfall | Missing:
-        """Whether a gang fits the machines that a cluster has. A search that finds nothing need not be made again."""
+        """Whether a gang fits the machines that a cluster has. A search that found nothing is not made again."""
         found = self._ledgers[name].fits_now(gang)
         if not isinstance(found, Packing) and self._ledgers[name].minds(gang):
             self.doubts.add_roomless(gang, name)
         return found
 
     def fitting(self, name: str, packing: Packing) -> Finding:
-        """A packing as the reason for taking a cluster."""
+        """The finding by which a cluster is taken with a packing."""
         if packing.is_there:
             return Finding(code=Reason.FITS)
         return Finding(code=Reason.FITS_BY_SCALE_UP, new_nodes=packing.new_nodes(self._ledgers[name].nodes))
 
     def tight(self, gang: Gang, name: str, *, lucky: bool = False, opened: Sequence[str] = ()) -> Tight | None:
         """
-        An order in which a gang that fits a cluster, or one that was promised room there, is not placed whole; for a `lucky` gang
-        only others count, and of these who are not.
+        An order in which a gang that fits a cluster, or one that was promised room there, is not placed whole; None if
+        none is found. For a `lucky` gang only others count, and of these only gangs that are not lucky themselves.
         """
         return self._ledgers[name].tight(gang, lucky=lucky, opened=opened)
 
     def proves(self, gang: Gang, name: str, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """
-        Whether it is known without a trial that there is no such order. What is not is not asked again until something is taken away: a
-        proof does not come of more pods.
+        Whether it is known without a trial that there is no such order. A gang without a proof is not asked about again
+        until something is taken away: more pods make no proof.
         """
         if lucky or opened:
             return self._ledgers[name].proves(gang, lucky=lucky, opened=opened)
         return not self.is_unproved(gang, name) and self.finds_proof(gang, name)
 
     def finds_proof(self, gang: Gang, name: str) -> bool:
-        """The same of a gang of which it is not known that there is none."""
+        """`proves`, for a gang of which it is not known that it has no proof."""
         lack = self._ledgers[name].lacks_proof(gang, self.doubts.doubtful)
         if lack is None:
             return True
@@ -166,14 +170,12 @@ class Books:
         return False
 
     def is_unproved(self, gang: Gang, name: str) -> bool:
-        """Whether it is known that there is no proof."""
+        """Whether it is known that a gang has no proof on a cluster."""
         known = self.doubts.is_unproved(gang, name) or self.doubts.is_hopeless(gang, name)
         return known and not self._ledgers[name].minds(gang)
 
     def hopeless(self, gang: Gang, asked: Indexes) -> Mask:
-        """
-        On which of some clusters, by number, that is known of a gang or of some of its pods.
-        """
+        """A mask over `asked`: where it is known that a gang, or some of its pods, has no proof."""
         roster = Roster.of(gang)
         everywhere = _is_hopeless(roster)
         return np.full(len(asked), everywhere) if everywhere is not None else self.doubts.hopeless(roster, asked)
@@ -187,7 +189,7 @@ class Books:
         self._written(name, {use.machine for use in packing.uses})
 
     def replace(self, name: str, ledger: Ledger) -> None:
-        """Take another ledger for a cluster, of the same nodes, which nobody else writes to."""
+        """Put another ledger, of the same nodes, in the place of a cluster's; nobody else may write to it."""
         before, after = self._ledgers[name].promised_to, ledger.promised_to
         for group_id in before - after:
             self._promised[group_id] = self.promised_to(group_id) - {name}
@@ -258,12 +260,12 @@ class Books:
         return self._sliceless[key]
 
     def are_busy(self, asked: Indexes) -> Mask:
-        """Whether so many pods are to come to some clusters, by number, that to try all their orders takes long."""
+        """A mask over `asked`: to which clusters so many pods are to come that trying all their orders takes long."""
         busy: Mask = self.pods_coming[asked] > FEW
         return busy
 
     def is_busy(self, number: int) -> bool:
-        """The same of one cluster."""
+        """Whether so many pods are to come to a cluster, by index, that trying all their orders takes long."""
         return bool(self.pods_coming[number] > FEW)
 
     def how_unlikely(self, gang: Gang, asked: Indexes) -> Floats:

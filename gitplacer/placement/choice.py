@@ -1,8 +1,8 @@
 """
 Which clusters a group goes to.
 
-Of those that offer room (`offers`) the first are taken. A cluster is taken if every order works, or if the policy accepts luck, and if the
-policy's budget pays for machines that have to be added.
+Of the clusters that offer room (`offers`), the first are taken. A cluster is taken if every order works, or if the
+policy accepts a tight fit, and if budgets pay for machines that have to be added.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _MOST_UNPAID = 10
 
 class Choice:
     """
-    `tries` is what came of looking for room, `offers` which clusters have some, `purse` tells what a group may have, `spreading` what came of it for
-    groups whose copies are spread, and `evaluation` what there is to say of each cluster.
+    `tries` says what came of looking for room, `offers` which clusters have some, `purse` what a group may still have,
+    `spreading` what became of copies that are spread, and `evaluation` the verdict on each cluster.
     """
 
     def __init__(self, shared: Pass, occupancy: Occupancy, kept: Verdicts) -> None:
@@ -109,8 +109,9 @@ class Choice:
         beside: Collection[str],
     ) -> dict[str, Finding]:
         """
-        The same for copies that are spread. They are chosen together: each cluster is asked for an offer first, and one that then cannot
-        keep it, because a budget or a quota is used up by the others or for want of a proof, is left out of the next choice.
+        `choose` for copies that are spread. They are chosen together: each cluster is asked for an offer first, and one
+        that then cannot keep it, because other copies have used up a budget or a quota, or for want of a proof, is left
+        out of the next choice.
         """
         offers: dict[str, tuple[Packing | None, bool]] = {}
         for scale_up in ways:
@@ -144,8 +145,8 @@ class Choice:
         self, group: Group, policy: PlacementPolicy, name: str, packing: Packing | None, scale_up: bool
     ) -> Finding | None:
         """
-        Reserve what a cluster offers, if quotas, budgets and the promises to others let that be, with why it was taken. Without a packing
-        the group is admitted there whatever the room.
+        Reserve what a cluster offers and return why it was taken; None if quotas, budgets or promises to others forbid
+        it. Without a packing the group is admitted whatever the room.
         """
         if not self.purse.within_quota(group, name):
             return None
@@ -169,7 +170,10 @@ class Choice:
     def _paid(
         self, group: Group, policy: PlacementPolicy, name: str, packing: Packing, scale_up: bool
     ) -> Packing | None:
-        """What budgets pay for of what a cluster offers. That they do not is remembered."""
+        """
+        The packing that budgets pay for, starting from what a cluster offers; None, which is noted, if they pay for
+        none.
+        """
         paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
         if isinstance(paid, Packing):
             return paid
@@ -181,7 +185,7 @@ class Choice:
         self, group: Group, policy: PlacementPolicy, name: str, *, scale_up: bool
     ) -> tuple[Finding, Packing] | None:
         """
-        How a cluster would be taken for the pods that a group has there, beside those that its snapshot shows, and why; None if
+        How and why a cluster would be taken for the pods that a group has there and its snapshot does not show; None if
         it would not.
         """
         if not self.purse.within_quota(group, name):
@@ -205,8 +209,8 @@ class Choice:
 
     def has_room(self, group: Group, policy: PlacementPolicy, name: str) -> bool:
         """
-        Whether a cluster has room for all that a group asks for there, beside what the snapshot shows of it, and the policy's budget
-        pays for the machines.
+        Whether a cluster has room, and budgets pay, for all that a group asks for there beside what the snapshot shows
+        of it.
         """
         before = self.books[name].copy()
         self.books.release(group.id, name)
@@ -239,7 +243,10 @@ class Choice:
     def _affordable(
         self, group: Group, policy: PlacementPolicy, name: str, missing: Gang
     ) -> Iterator[tuple[bool, Packing]]:
-        """How pods fit a cluster that budgets pay for: on room that is free, then with machines that are added."""
+        """
+        Packings that budgets pay for, each with whether it adds machines: on room that is free, then with machines that
+        are added.
+        """
         for scale_up in (False, True) if can_scale(self.books, policy, name) else (False,):
             packing = self.books.fit(missing, name, scale_up=scale_up)
             if isinstance(packing, Packing):
@@ -297,7 +304,7 @@ class Choice:
         return None
 
     def _doubt(self, group: Group, name: str, tight: Tight) -> None:
-        """Remember why a cluster with room for a group was not taken."""
+        """Note why a cluster with room for a group was not taken."""
         self.tries.tight[group.id][name] = found = left_out(tight)
         if found.code is Reason.TIGHT_FIT:
             self.tries.refused[group.id].add(name)
@@ -318,7 +325,7 @@ class Choice:
     def _try(
         self, group: Group, name: str, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()
     ) -> Tight | None:
-        """Try a gang in every order. What that took counts."""
+        """Try a gang in every order. The steps of the trial are counted."""
         found = self.books.tight(gang, name, lucky=lucky, opened=opened)
         self._pass.effort.count(group, name, self.books[name].steps_of_trial(gang, lucky=lucky, opened=opened))
         return found

@@ -1,10 +1,10 @@
 """
-How long the groups of one tenant may keep everybody waiting while room is sought for them.
+How much work one tenant's groups may cause in a pass while room is sought for them.
 
-Whether a gang finds room in every order takes longer the more sorts of pods there are to come, and much longer where pods mind each
-other; a tenant may write thousands of both. So what is asked for one tenant counts up to a bound in a pass: in steps, because a result
-must not depend on how fast a machine is. Whoever is beyond it waits for the next pass, when those before are placed. A fleet without
-Tenants has no such bound: there is nobody who could be kept waiting by somebody else.
+Whether a gang finds room in every order takes longer the more sorts of pods there are to come, and much longer where
+pods mind each other; a tenant may write thousands of both. So the work for each tenant has a bound in a pass: in steps,
+because a result must not depend on how fast a machine is. A group beyond it waits for the next pass, when those before
+it are placed. A fleet without Tenants has no such bound: nobody could be kept waiting by somebody else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ MORE = 20_000
 
 
 class Effort:
-    """What was asked in a pass for the groups of each tenant. The same question counts once, in whatever round it is asked."""
+    """
+    The steps spent in a pass for the groups of each tenant. The same question counts once, in whatever round it is
+    asked.
+    """
 
     def __init__(self, clusters: int) -> None:
         self._most = MOST + MORE * clusters
@@ -29,7 +32,7 @@ class Effort:
         self._asked: set[tuple[str, str, int]] = set()
 
     def allows(self, group: Group, name: str, steps: int) -> bool:
-        """Whether a question about a group on a cluster may be asked that takes so many steps; it counts if so."""
+        """Whether a question about a group on a cluster may still be asked; if so, its steps are counted."""
         if group.tenant is None or (group.id, name, steps) in self._asked:
             return True
         if self._spent[group.tenant.name] + steps > self._most:
@@ -39,13 +42,13 @@ class Effort:
         return True
 
     def count(self, group: Group, name: str, steps: int) -> None:
-        """What it took to answer a question is known only when it was asked."""
+        """Count the steps of an answer, which are known only afterwards."""
         if steps and group.tenant is not None and (group.id, name, -steps) not in self._asked:
             self._spent[group.tenant.name] += steps
             self._asked.add((group.id, name, -steps))
 
 
 def beyond(group: Group) -> Finding:
-    """What there is to say of a cluster about which nothing more is asked for a group."""
+    """The finding about a cluster of which nothing more is asked for a group."""
     whose = group.tenant.name if group.tenant is not None else ""
     return Finding(code=Reason.SEARCH_BOUND, subject=f"those that tenant {whose} has in one pass")

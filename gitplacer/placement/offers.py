@@ -1,8 +1,10 @@
 """
-Which clusters offer a group room, best first. They are looked at as they are asked for: there may be thousands, and the first is mostly taken.
+Which clusters offer a group room, best first. They are looked at lazily: there may be thousands, and the first is
+mostly taken.
 
-A policy's favourites come first. Of clusters it likes equally those come last that could never run what the group may grow to, then those
-where much is promised already, then counts which large blocks of devices stay whole.
+A policy's favourites come first. Clusters that it likes equally are ordered by whether they could run all that the
+group may grow to, then by whether little is promised on them already, then by how many large blocks of devices stay
+whole.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ from gitplacer.policies import BY_COST
 
 class Line(Struct, frozen=True, dict=True):
     """
-    Some clusters, each by its index in the names of the books, with what is known of their order before anybody looks at them: how
-    early a policy takes each, and, of those that it likes equally, what is `against` each: that it would have to be called, and then
-    that some pods which a group may have later could never run there.
+    Some clusters, each by its index in the names of the books, and what ranks them before any is looked at: how early
+    the policy takes it (`liked`, smaller first), and, among those liked equally, what is `against` it: that it would
+    have to be woken, and that some pods which the group may have later could never run there.
     """
 
     numbers: Indexes
@@ -41,31 +43,31 @@ class Line(Struct, frozen=True, dict=True):
     against: Counts
 
     def only(self, which: Mask) -> Line:
-        """Those for which it says so, cluster by cluster."""
+        """The clusters that a mask, as long as the line, selects."""
         return Line(self.numbers[which], self.liked[which], self.against[which])
 
     def by_liking(self) -> tuple[Line, Line]:
-        """Those of them that a policy likes best and that have least against them, and the rest. There has to be one."""
+        """The clusters that are liked best and have least against them, and the rest. The line must not be empty."""
         return self._split or (self, self.none())
 
     @cached_property
     def _split(self) -> tuple[Line, Line] | None:
-        """The same; None where all are liked as much, since nothing may hold itself."""
+        """The same; None where all are in the first part, since a cached line must not hold itself."""
         liked: Mask = self.liked == self.liked.min()
         best: Mask = liked & (self.against == self.against[liked].min())
         return None if best.all() else (self.only(best), self.only(~best))
 
     def none(self) -> Line:
-        """None of them."""
+        """The empty line."""
         return Line(self.numbers[:0], self.liked[:0], self.against[:0])
 
     def without(self, numbers: Indexes) -> Line:
-        """The others."""
+        """The line without some clusters, by index."""
         return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
 
 
 class Offers:
-    """`tries` is what came of looking for room, and is told what comes of it here."""
+    """`tries` says what came of looking for room in this round; what comes of it here is noted there."""
 
     def __init__(self, shared: Pass, occupancy: Occupancy, tries: Tries) -> None:
         self._pass = shared
@@ -79,7 +81,7 @@ class Offers:
         return self._occupancy.books
 
     def line(self, group: Group, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
-        """Of some clusters those that have a ledger."""
+        """Those of some clusters that have a ledger, ranked for a group."""
         line, outlook = self._liked(policy, names), self._pass.outlook
         later = outlook.later(group)
         if later is None:
@@ -90,18 +92,19 @@ class Offers:
 
     def ranked(self, group: Group, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
-        The policy's order, then those that are awake, then those that could run all that a group may have later, then where little is promised
-        already, then where it breaks the fewest large blocks of devices, then the name.
+        The names of some clusters, best first for a group: by its policy, then those awake, then those that could run
+        all that it may have later, then those where little is promised, then those where it breaks the fewest large
+        blocks of devices, then by name.
         """
         return list(self.in_order(group, self.line(group, policy, tuple(names))))
 
     def in_order(self, group: Group, line: Line) -> Iterator[str]:
-        """The names of some clusters, best first for a group."""
+        """The names of a line's clusters, best first for a group."""
         names, gang = self._books.names, self._pass.rosters.typical(group.id)
         return (names[number] for number in self._books.best_first(gang, line.numbers, line.liked, line.against))
 
     def of(self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool) -> Iterator[tuple[str, Packing]]:
-        """The clusters that a group fits, each with how, best first. They are looked at as they are asked for."""
+        """The clusters of a line that a group fits, best first, each with a packing. They are looked at lazily."""
         found = self._fitting(group, policy, line, scale_up)
         if scale_up and policy.spec.placement.type in BY_COST:
             yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
@@ -112,8 +115,8 @@ class Offers:
         self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         """
-        Of clusters that a policy likes equally first those that surely take a group, or soon tell; then those where it has to be tried in very many
-        orders, which takes long and mostly fails.
+        Among clusters that the policy likes equally, first those where it is soon known that the group fits; then those
+        where it has to be tried in very many orders, which takes long and mostly fails.
         """
         if scale_up:
             yield from self._growing(group, line.only(self._open(group.id, line.numbers, self._books.may_grow)))
@@ -127,14 +130,20 @@ class Offers:
             yield from self._doubtful(group, tier, prospects.open, offered)
 
     def _tiers(self, group: Group, line: Line) -> Iterator[Line]:
-        """Clusters that a policy likes equally, best first; once a group is not tried any more, all that are left."""
+        """
+        The line in parts that the policy likes equally, best first; once a group is not tried any more, all that is
+        left as one.
+        """
         while len(line.numbers):
             tier, rest = (line, line.none()) if self._tries.is_tried_enough(group.id) else line.by_liking()
             yield tier
             line = rest
 
     def _is_done_with(self, group: Group, seen: AbstractSet[str]) -> bool:
-        """Whether none of all clusters will be asked about but those that were: a group is tried no more, or again where it was refused before."""
+        """
+        Whether no cluster is left to ask about but those `seen`: the group has been tried enough, and where it was
+        refused before has been asked again.
+        """
         return self._tries.is_tried_enough(group.id) and self._tries.refused[group.id] <= seen
 
     def _growing(self, group: Group, line: Line) -> Iterator[tuple[str, Packing]]:
@@ -146,7 +155,9 @@ class Offers:
             yield from self._offer(group, name, self._books.fit(gang, name, scale_up=True))
 
     def _prospects(self, group: Group, policy: PlacementPolicy, line: Line) -> Prospects:
-        """Those of some clusters that are not ruled out for a group now, with the order in which they are asked for a proof."""
+        """
+        The clusters of a line that are not ruled out for a group, in the order in which they are asked for a proof.
+        """
         same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
         open_ = None if same is not None else self._open(group.id, line.numbers, self._books.may_have_room)
         gang = self._pass.rosters.typical(group.id)
@@ -154,10 +165,12 @@ class Offers:
 
     def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:
         """
-        Of some clusters those that take a group without a long trial: where every order is proved to work, or the policy takes luck; or where so few
-        pods are to come that all orders are soon tried. Most trials find an order that leaves a pod out, so of clusters where the group breaks as
-        much those come first that need none. A proof is looked for everywhere, since what has none now has none later in this pass, and
-        is never asked again; last where it is unlikely.
+        The clusters that take a group without a long trial: every order is proved to work, or the policy takes a tight
+        fit, or so few pods are to come that all orders are soon tried.
+
+        Most trials find an order that leaves a pod out, so among clusters where the group breaks equally many blocks
+        those that need no trial come first. A proof is looked for on all of them, because a cluster without one now has
+        none later in this pass and is never asked again; where a proof is unlikely, it is looked for last.
         """
         same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
         soon: list[int] = []
@@ -184,7 +197,7 @@ class Offers:
         self._tries.pass_all_over(group.id, prospects.hopeless)
 
     def _soon_tried(self, group: Group, numbers: Iterable[int]) -> Iterator[tuple[str, Packing]]:
-        """Of some clusters, by number, those that a group fits, until it was tried on enough."""
+        """Those of some clusters, by index, that a group fits, until it has been tried enough."""
         for number in numbers:
             name = self._books.names[number]
             gang = self._pass.gang_on(group.id, name)
@@ -196,13 +209,15 @@ class Offers:
             yield from self._offer(group, name, self._books.fits_now(gang, name))
 
     def _offer(self, group: Group, name: str, found: Packing | Shortfall | Missing) -> Iterator[tuple[str, Packing]]:
-        """A cluster with how a group fits there, if that was found. What the search took counts."""
+        """A cluster with the packing found there, if one was. The steps of the search are counted."""
         self._pass.effort.count(group, name, found.steps)
         if isinstance(found, Packing):
             yield name, found
 
     def _is_soon_tried(self, group: Group, gang: Gang, number: int) -> bool:
-        """Whether a group may still be tried, and on a cluster that soon tells. What is known of proofs from before has no say in it."""
+        """
+        Whether a group may still be tried, on a cluster where a trial is short. What is known of proofs does not count.
+        """
         if self._tries.is_tried_enough(group.id) or self._books.is_busy(number):
             return False
         return not self._books.is_roomless(gang, self._books.names[number])
@@ -210,7 +225,10 @@ class Offers:
     def _doubtful(
         self, group: Group, line: Line, open_: Mask, offered: Collection[str]
     ) -> Iterator[tuple[str, Packing]]:
-        """Those of some clusters that are open and have room for a group now, but those that were offered, until it was tried on enough."""
+        """
+        The clusters of a line that are open and have room for a group, without those `offered`, until it has been tried
+        enough.
+        """
         refused, same, seen = self._tries.refused[group.id], self._pass.rosters.anywhere(group.id), set(offered)
         if self._is_done_with(group, seen):
             return
@@ -228,21 +246,27 @@ class Offers:
             yield from self._offer(group, name, self._books.fits_now(gang, name))
 
     def _lucky(self, policy: PlacementPolicy) -> Mask:
-        """By number, the clusters on which a policy takes a fit that needs luck."""
+        """The clusters, as a mask over the books' names, on which a policy takes a tight fit."""
         if policy.name not in self._luck:
             lucky = [self._pass.accepts_tight(policy, name) for name in self._books.names]
             self._luck[policy.name] = np.array(lucky, dtype=np.bool_)
         return self._luck[policy.name]
 
     def _may_ask(self, group: Group, name: str, gang: Gang) -> bool:
-        """Whether room for a gang may be sought on a cluster, and a proof; where not, nothing more is asked for it."""
+        """
+        Whether a gang may be packed and proved on a cluster within its Tenant's effort; where not, nothing more is
+        asked for the group.
+        """
         if self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
             return True
         self._tries.tight[group.id].setdefault(name, beyond(group))
         return False
 
     def _open(self, group_id: str, numbers: Indexes, may: Callable[[Gang, Indexes], Mask]) -> Mask:
-        """Which of some clusters are not ruled out now for a group, as its pods are on each of them: `may` tells it of pods that are the same on all."""
+        """
+        A mask over `numbers`: which clusters are not ruled out for a group. `may` answers for pods that are the same on
+        all clusters it is given.
+        """
         same = self._pass.rosters.anywhere(group_id)
         if same is not None:
             return may(same, numbers)
@@ -254,7 +278,7 @@ class Offers:
         return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
     def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
-        """The same as a policy likes them, whichever group it governs."""
+        """Those of some clusters that have a ledger, ranked by a policy alone; kept for all groups that it governs."""
         key = policy.name, names
         if key not in self._lines:
             numbers = self._books.numbers(names)

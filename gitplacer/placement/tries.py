@@ -17,8 +17,8 @@ MOST_TRIED = 12
 
 class Tries:
     """
-    By group: on which clusters it would find room, but not in every order, with why; those among them where
-    it was tried in every order; and those that were not even looked at, because it had been tried on enough and has no proof there.
+    By group: on which clusters it would find room, but not in every order, and why; on which of these it was tried in
+    every order; and which clusters were passed over, because it had been tried enough and has no proof there.
     """
 
     def __init__(self) -> None:
@@ -28,23 +28,23 @@ class Tries:
         """One bit for each cluster by number: there are very many of some groups."""
 
     def pass_over(self, group_id: str, number: int) -> None:
-        """A cluster, by number, is not looked at for a group."""
+        """Note that a cluster, by index, is not looked at for a group."""
         self._passed_over[group_id] |= 1 << number
 
     def pass_all_over(self, group_id: str, numbers: Indexes) -> None:
-        """The same for some clusters."""
+        """Note that some clusters, by index, are not looked at for a group."""
         if len(numbers):
             found = np.zeros(int(numbers.max()) + 1, dtype=np.bool_)
             found[numbers] = True
             self._passed_over[group_id] |= int.from_bytes(np.packbits(found, bitorder="little").tobytes(), "little")
 
     def absolve(self, group_id: str, name: str) -> None:
-        """A cluster that was refused to a group took it after all, since it asked for less."""
+        """Forget that a cluster refused a group: it took it after all, when it asked for less."""
         self.tight[group_id].pop(name, None)
         self.refused[group_id].discard(name)
 
     def is_passed_over(self, group_id: str, number: int | None) -> bool:
-        """Whether a cluster was not looked at for a group; none has no number."""
+        """Whether a cluster, by index, was not looked at for a group; never of None."""
         return number is not None and bool(self._passed_over.get(group_id, 0) >> number & 1)
 
     def is_tried_enough(self, group_id: str) -> bool:
