@@ -88,9 +88,7 @@ class Round:
                 (staying if self._division.is_settled(group, group.policy) else waiting).append(group)
             elif why := self._departures.causes.triggers(group, group.policy):
                 leaving.append((group, why))
-            elif self._is_complete(group, group.policy) or self._spanning.spans(
-                group.id, self._placements.get(group.id, ())
-            ):
+            elif self._is_complete(group, group.policy):
                 staying.append(group)
             else:
                 waiting.append(group)
@@ -249,8 +247,9 @@ class Round:
         )
 
     def _is_complete(self, group: Group, policy: PlacementPolicy) -> bool:
+        """Whether a group has as many copies as it is to have, or spans the clusters that it is on."""
         here = self._placements.get(group.id, ())
-        return bool(here) and len(here) == self._wanted(group, policy)
+        return bool(here) and (len(here) == self._wanted(group, policy) or self._spanning.spans(group.id, here))
 
     # decisions about one group
 
