@@ -22,7 +22,7 @@ yet. `ledger`: all of that for one cluster. `books`: the ledgers of all. `occupa
 `presence`, `holders`, `seating`, `bystanders` are parts of it. `survey`: all nodes of the fleet in one table, which rules clusters out. `ledgercache`:
 ledgers kept from one pass to the next. `reopened`: ledgers of a finished plan, for who tells what it leaves.
 
-**Quotas and budgets.** `purse` asks all of them. `tenantquota`: a Tenant's. `kueue`, `kueuedemand`, `kueuequota`: Kueue's. `namespacedemand`,
+**Quotas and budgets.** `quotas` asks all of them. `tenantquota`: a Tenant's. `kueue`, `kueuedemand`, `kueuequota`: Kueue's. `namespacedemand`,
 `namespacequota`: ResourceQuotas. `growths`, `unseen`: what edits add to either, and sums of what no snapshot counts yet. `budget`: what machines cost in an hour.
 
 **Machines that can be added.** `additions`: which clusters may get enough of them. `autoscalers`: the cheapest set for a gang.

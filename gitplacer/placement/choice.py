@@ -18,13 +18,13 @@ from gitplacer.model.decision import Finding, Reason
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
-from gitplacer.placement.effort import beyond
+from gitplacer.placement.effort import effort_spent
 from gitplacer.placement.evaluation import Evaluation, can_scale, falls_short, left_out
 from gitplacer.placement.occupancy import Occupancy
-from gitplacer.placement.offers import Line, Offers
+from gitplacer.placement.offers import Offers, Ranking
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing
-from gitplacer.placement.purse import Purse
+from gitplacer.placement.quotas import Quotas
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import Tight
 from gitplacer.placement.topology import Rule
@@ -37,7 +37,7 @@ _MOST_UNPAID = 10
 
 class Choice:
     """
-    `tries` says what came of looking for room, `offers` which clusters have some, `purse` what a group may still have,
+    `tries` says what came of looking for room, `offers` which clusters have some, `quotas` what a group may still have,
     `spreading` what became of copies that are spread, and `evaluation` the verdict on each cluster.
     """
 
@@ -45,9 +45,9 @@ class Choice:
         self._pass = shared
         self._occupancy = occupancy
         self.tries = Tries()
-        self.purse = Purse(shared, occupancy)
+        self.quotas = Quotas(shared, occupancy)
         self.spreading = Spreading(shared)
-        self.evaluation = Evaluation(shared, occupancy, kept, self.tries, self.purse, self.spreading)
+        self.evaluation = Evaluation(shared, occupancy, kept, self.tries, self.quotas, self.spreading)
         self.offers = Offers(shared, occupancy, self.tries)
 
     @property
@@ -77,21 +77,21 @@ class Choice:
         if self._pass.nominations.settings(group) is not None:
             nominated = [name for name in entering if name not in exclude]
             return {name: self._pass.nominations.admitted(group) for name in nominated[:1]}
-        line = self.offers.line(group, policy, entering).without(self.books.numbers(exclude))
+        ranking = self.offers.ranking(group, policy, entering).without(self.books.numbers(exclude))
         ways = [way for way in (False, True) if not way or may_scale_up(policy)]
         ways = [way for way in ways if only is None or way is (only == "ScaleUp")]
         rules = () if policy.spec.placement.type in DIVIDING else self._pass.spread_rules(group, policy)
         if rules:
-            return self._choose_spread(group, policy, rules, line, ways, wanted, beside)
+            return self._choose_spread(group, policy, rules, ranking, ways, wanted, beside)
         for scale_up in ways:
-            for name, packing in self.offers.of(group, policy, line.without(self.books.numbers(chosen)), scale_up):
+            for name, packing in self.offers.of(group, policy, ranking.without(self.books.numbers(chosen)), scale_up):
                 taken = self._take(group, policy, name, packing, scale_up)
                 if taken is not None:
                     chosen[name] = taken
                     if len(chosen) == wanted:
                         return chosen
         if policy.spec.placement.admission == "Immediate":
-            for name in self.offers.in_order(group, line):
+            for name in self.offers.in_order(group, ranking):
                 if len(chosen) < wanted and name not in chosen:
                     taken = self._take(group, policy, name, None, False)
                     if taken is not None:
@@ -103,7 +103,7 @@ class Choice:
         group: Group,
         policy: PlacementPolicy,
         rules: Sequence[Rule],
-        line: Line,
+        ranking: Ranking,
         ways: Sequence[bool],
         wanted: int,
         beside: Collection[str],
@@ -115,13 +115,13 @@ class Choice:
         """
         offers: dict[str, tuple[Packing | None, bool]] = {}
         for scale_up in ways:
-            known = line.without(self.books.numbers(offers))
+            known = ranking.without(self.books.numbers(offers))
             offers |= {name: (packing, scale_up) for name, packing in self.offers.of(group, policy, known, scale_up)}
         if policy.spec.placement.admission == "Immediate":
-            others = line.without(self.books.numbers(offers))
+            others = ranking.without(self.books.numbers(offers))
             offers |= dict.fromkeys(self.offers.in_order(group, others), (None, False))
-        offers = {name: offer for name, offer in offers.items() if self.purse.within_quota(group, name)}
-        leaving, unpaid = self.purse.leaving.get(group.id, ()), 0
+        offers = {name: offer for name, offer in offers.items() if self.quotas.within_quota(group, name)}
+        leaving, unpaid = self.quotas.leaving.get(group.id, ()), 0
         stay = [name for name in self._occupancy.placements.get(group.id, ()) if name not in leaving]
         chosen: dict[str, Finding] = {}
         while True:
@@ -148,7 +148,7 @@ class Choice:
         Reserve what a cluster offers and return why it was taken; None if quotas, budgets or promises to others forbid
         it. Without a packing the group is admitted whatever the room.
         """
-        if not self.purse.within_quota(group, name):
+        if not self.quotas.within_quota(group, name):
             return None
         gang = self._pass.gang_on(group.id, name)
         if packing is None:
@@ -174,11 +174,11 @@ class Choice:
         The packing that budgets pay for, starting from what a cluster offers; None, which is noted, if they pay for
         none.
         """
-        paid = self.purse.affordable(group, policy, name, packing, self.purse.leaving.get(group.id, ()), scale_up)
+        paid = self.quotas.affordable(group, policy, name, packing, self.quotas.leaving.get(group.id, ()), scale_up)
         if isinstance(paid, Packing):
             return paid
-        self.purse.over_budget.setdefault(group.id, paid)
-        self.purse.unpaid[group.id].add(name)
+        self.quotas.over_budget.setdefault(group.id, paid)
+        self.quotas.unpaid[group.id].add(name)
         return None
 
     def promised(
@@ -188,15 +188,15 @@ class Choice:
         How and why a cluster would be taken for the pods that a group has there and its snapshot does not show; None if
         it would not.
         """
-        if not self.purse.within_quota(group, name):
+        if not self.quotas.within_quota(group, name):
             return None
         scales = scale_up and can_scale(self.books, policy, name)
         missing = self.books[name].shown.not_seen(group.id, self._pass.gang_on(group.id, name))
         packing = self.books.fit(missing, name, scale_up=scales)
         if not isinstance(packing, Packing):
             return None
-        paid = self.purse.affordable(
-            group, policy, name, packing, self.purse.leaving.get(group.id, ()), scales, missing
+        paid = self.quotas.affordable(
+            group, policy, name, packing, self.quotas.leaving.get(group.id, ()), scales, missing
         )
         return None if isinstance(paid, Finding) else self._promised(group, policy, name, paid, scales, missing)
 
@@ -224,7 +224,7 @@ class Choice:
         Reserve room for all that a group asks for now on a cluster where it is, with why it was taken; None if there is not
         enough, and it keeps what it has.
         """
-        if not self.purse.within_quota(group, name):
+        if not self.quotas.within_quota(group, name):
             return None
         before = self.books[name].copy()
         self.books.release(group.id, name)
@@ -250,7 +250,7 @@ class Choice:
         for scale_up in (False, True) if can_scale(self.books, policy, name) else (False,):
             packing = self.books.fit(missing, name, scale_up=scale_up)
             if isinstance(packing, Packing):
-                paid = self.purse.affordable(group, policy, name, packing, (), scale_up, missing)
+                paid = self.quotas.affordable(group, policy, name, packing, (), scale_up, missing)
                 if isinstance(paid, Packing):
                     yield scale_up, paid
 
@@ -280,7 +280,7 @@ class Choice:
             doubtful[name] = Finding(code=Reason.ROOM)
             return None
         if not self._pass.effort.allows(group, name, 1):
-            doubtful[name] = beyond(group)
+            doubtful[name] = effort_spent(group)
             return None
         if there and not accepted and not scale_up:
             return self._tried(group, name, gang, finding, packing)

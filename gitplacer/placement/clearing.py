@@ -67,7 +67,7 @@ class Clearing:
                 return False
             then = self._occupancy.reservations.without(leaving, name, but=group.id)
             packing = self._occupancy.take(then.copy(), group.id, name)
-            return packing is not None and self._choice.purse.is_payable(group, policy, name, then, packing)
+            return packing is not None and self._choice.quotas.is_payable(group, policy, name, then, packing)
 
         ranked = self._choice.offers.ranked(group, policy, self._entering(group, policy, closed))
         ranked = [name for name in ranked if self._choice.spreading.would_do(group, name)]
@@ -103,15 +103,15 @@ class Clearing:
         if self._occupancy.reservations.count_aged() >= AGED:
             return None
         before = self._kept.get(group.id, "")
-        purse, closed = self._choice.purse, closed | self._choice.purse.unpaid[group.id]
-        stands = before in self._occupancy.books and before not in closed and purse.within_quota(group, before)
+        quotas, closed = self._choice.quotas, closed | self._choice.quotas.unpaid[group.id]
+        stands = before in self._occupancy.books and before not in closed and quotas.within_quota(group, before)
         kept_there = [before] if stands else []
         others = self._sites(group, policy, closed | {before})
         for name in itertools.chain(kept_there, itertools.islice(others, AGED_SITES)):
             record = self._pass.records[group.id]
             known = record.claim if record is not None and name == before else None
             since = known.since if known is not None and known.cluster == name else self._snapshot.now
-            payable = partial(purse.is_payable, group, policy, name, ending=since)
+            payable = partial(quotas.is_payable, group, policy, name, ending=since)
             if self._occupancy.reservations.keep(group.id, name, since, payable):
                 self._occupancy.books.replace(name, self._occupancy.reservations.for_others(name))
                 return Claim(cluster=name, displaced=())
@@ -125,7 +125,7 @@ class Clearing:
 
     def _entering(self, group: Group, policy: PlacementPolicy, closed: set[str]) -> list[str]:
         free = (name for name in self._pass.entrance.may_enter(group, policy) if name not in closed)
-        return [name for name in free if self._choice.purse.within_quota(group, name)]
+        return [name for name in free if self._choice.quotas.within_quota(group, name)]
 
     def _free_in_all(self, policy: PlacementPolicy, group_id: str, name: str) -> Resources | None:
         """

@@ -48,7 +48,7 @@ class Effort:
             self._asked.add((group.id, name, -steps))
 
 
-def beyond(group: Group) -> Finding:
+def effort_spent(group: Group) -> Finding:
     """The finding about a cluster of which nothing more is asked for a group."""
     whose = group.tenant.name if group.tenant is not None else ""
     return Finding(code=Reason.SEARCH_BOUND, subject=f"those that tenant {whose} has in one pass")

@@ -23,7 +23,7 @@ from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass, may_scale_up
 from gitplacer.placement.pack import Packing, Shortfall
-from gitplacer.placement.purse import Purse
+from gitplacer.placement.quotas import Quotas
 from gitplacer.placement.spreading import Spreading
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Tight
 from gitplacer.placement.tries import Tries
@@ -59,13 +59,13 @@ class Evaluation:
     """Verdicts in one round, as far as it has come. `kept` says of which groups anybody wants to know them."""
 
     def __init__(
-        self, shared: Pass, occupancy: Occupancy, kept: Verdicts, tries: Tries, purse: Purse, spreading: Spreading
+        self, shared: Pass, occupancy: Occupancy, kept: Verdicts, tries: Tries, quotas: Quotas, spreading: Spreading
     ) -> None:
         self._pass = shared
         self._occupancy = occupancy
         self._kept = kept
         self._tries = tries
-        self._purse = purse
+        self._quotas = quotas
         self._spreading = spreading
         self._said: dict[str, _Said] = {}
 
@@ -141,7 +141,7 @@ class Evaluation:
         found = self._pass.entrance.may_not_enter(group, policy, self._pass.clusters[name]) or self._spoken_for(
             group, name
         )
-        found = found or self._purse.exceeded(group, name, ()) or self._tries.tight[group.id].get(name)
+        found = found or self._quotas.exceeded(group, name, ()) or self._tries.tight[group.id].get(name)
         if found is not None:
             return found
         found = self._beside_its_own(group, policy, name, self._books[name])
@@ -205,12 +205,12 @@ class Evaluation:
         if group.unit == PLATFORM:
             return Finding(code=Reason.PLATFORM)
         gang = self._pass.gang_on(group.id, name)
-        over = self._purse.exceeded(group, name, self._occupancy.placements.get(group.id, ()))
+        over = self._quotas.exceeded(group, name, self._occupancy.placements.get(group.id, ()))
         if over is not None:
             return over
         if name in self._tries.tight[group.id]:
             return self._tries.tight[group.id][name]
-        if self._purse.payers(group, policy):
+        if self._quotas.payers(group, policy):
             return self._room_of(group, policy, name, gang)
         # Nothing below is about this group but its gang and its policy, and most gangs have others that are their like.
         ledger, said = self._books[name], self._said.get(name)
@@ -232,7 +232,7 @@ class Evaluation:
         now = self._books.fit(gang, name, scale_up=False)
         later = self._books.fit(gang, name, scale_up=True) if scales and isinstance(now, Shortfall) else now
         if isinstance(later, Packing):
-            paid = self._purse.affordable(group, policy, name, later, here, isinstance(now, Shortfall))
+            paid = self._quotas.affordable(group, policy, name, later, here, isinstance(now, Shortfall))
             if isinstance(paid, Finding):
                 return paid
             finding = self._books.fitting(name, paid)

@@ -21,7 +21,7 @@ from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.model.decision import Finding
 from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books, Prospects
-from gitplacer.placement.effort import beyond
+from gitplacer.placement.effort import effort_spent
 from gitplacer.placement.nodes import Counts, Indexes, Mask
 from gitplacer.placement.occupancy import Occupancy
 from gitplacer.placement.onepass import Pass
@@ -31,7 +31,7 @@ from gitplacer.placement.tries import Tries
 from gitplacer.policies import BY_COST
 
 
-class Line(Struct, frozen=True, dict=True):
+class Ranking(Struct, frozen=True, dict=True):
     """
     Some clusters, each by its index in the names of the books, and what ranks them before any is looked at: how early
     the policy takes it (`liked`, smaller first), and, among those liked equally, what is `against` it: that it would
@@ -42,27 +42,27 @@ class Line(Struct, frozen=True, dict=True):
     liked: Counts
     against: Counts
 
-    def only(self, which: Mask) -> Line:
-        """The clusters that a mask, as long as the line, selects."""
-        return Line(self.numbers[which], self.liked[which], self.against[which])
+    def only(self, which: Mask) -> Ranking:
+        """The clusters that a mask, as long as the ranking, selects."""
+        return Ranking(self.numbers[which], self.liked[which], self.against[which])
 
-    def by_liking(self) -> tuple[Line, Line]:
-        """The clusters that are liked best and have least against them, and the rest. The line must not be empty."""
+    def by_liking(self) -> tuple[Ranking, Ranking]:
+        """The clusters that are liked best and have least against them, and the rest. The ranking must not be empty."""
         return self._split or (self, self.none())
 
     @cached_property
-    def _split(self) -> tuple[Line, Line] | None:
-        """The same; None where all are in the first part, since a cached line must not hold itself."""
+    def _split(self) -> tuple[Ranking, Ranking] | None:
+        """The same; None where all are in the first part, since a cached ranking must not hold itself."""
         liked: Mask = self.liked == self.liked.min()
         best: Mask = liked & (self.against == self.against[liked].min())
         return None if best.all() else (self.only(best), self.only(~best))
 
-    def none(self) -> Line:
-        """The empty line."""
-        return Line(self.numbers[:0], self.liked[:0], self.against[:0])
+    def none(self) -> Ranking:
+        """The empty ranking."""
+        return Ranking(self.numbers[:0], self.liked[:0], self.against[:0])
 
-    def without(self, numbers: Indexes) -> Line:
-        """The line without some clusters, by index."""
+    def without(self, numbers: Indexes) -> Ranking:
+        """The ranking without some clusters, by index."""
         return self.only(~np.isin(self.numbers, numbers)) if len(numbers) else self
 
 
@@ -73,22 +73,21 @@ class Offers:
         self._pass = shared
         self._occupancy = occupancy
         self._tries = tries
-        self._lines: dict[tuple[str, tuple[str, ...]], Line] = {}
+        self._rankings: dict[tuple[str, tuple[str, ...]], Ranking] = {}
         self._luck: dict[str, Mask] = {}
 
     @property
     def _books(self) -> Books:
         return self._occupancy.books
 
-    def line(self, group: Group, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+    def ranking(self, group: Group, policy: PlacementPolicy, names: tuple[str, ...]) -> Ranking:
         """Those of some clusters that have a ledger, ranked for a group."""
-        line, outlook = self._liked(policy, names), self._pass.outlook
+        found, outlook = self._liked(policy, names), self._pass.outlook
         later = outlook.later(group)
         if later is None:
-            return line
-        return Line(
-            line.numbers, line.liked, line.against * 2 + outlook.strands(group, later, self._books, line.numbers)
-        )
+            return found
+        strands = outlook.strands(group, later, self._books, found.numbers)
+        return Ranking(found.numbers, found.liked, found.against * 2 + strands)
 
     def ranked(self, group: Group, policy: PlacementPolicy, names: Iterable[str]) -> list[str]:
         """
@@ -96,32 +95,35 @@ class Offers:
         all that it may have later, then those where little is promised, then those where it breaks the fewest large
         blocks of devices, then by name.
         """
-        return list(self.in_order(group, self.line(group, policy, tuple(names))))
+        return list(self.in_order(group, self.ranking(group, policy, tuple(names))))
 
-    def in_order(self, group: Group, line: Line) -> Iterator[str]:
-        """The names of a line's clusters, best first for a group."""
+    def in_order(self, group: Group, ranking: Ranking) -> Iterator[str]:
+        """The names of a ranking's clusters, best first for a group."""
         names, gang = self._books.names, self._pass.rosters.typical(group.id)
-        return (names[number] for number in self._books.best_first(gang, line.numbers, line.liked, line.against))
+        best = self._books.best_first(gang, ranking.numbers, ranking.liked, ranking.against)
+        return (names[number] for number in best)
 
-    def of(self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool) -> Iterator[tuple[str, Packing]]:
-        """The clusters of a line that a group fits, best first, each with a packing. They are looked at lazily."""
-        found = self._fitting(group, policy, line, scale_up)
+    def of(
+        self, group: Group, policy: PlacementPolicy, ranking: Ranking, scale_up: bool
+    ) -> Iterator[tuple[str, Packing]]:
+        """The clusters of a ranking that a group fits, best first, each with a packing. They are looked at lazily."""
+        found = self._fitting(group, policy, ranking, scale_up)
         if scale_up and policy.spec.placement.type in BY_COST:
             yield from sorted(found, key=lambda offer: _cost(self._books.fitting(*offer)))
         else:
             yield from found
 
     def _fitting(
-        self, group: Group, policy: PlacementPolicy, line: Line, scale_up: bool
+        self, group: Group, policy: PlacementPolicy, ranking: Ranking, scale_up: bool
     ) -> Iterator[tuple[str, Packing]]:
         """
         Among clusters that the policy likes equally, first those where it is soon known that the group fits; then those
         where it has to be tried in very many orders, which takes long and mostly fails.
         """
         if scale_up:
-            yield from self._growing(group, line.only(self._open(group.id, line.numbers, self._books.may_grow)))
+            yield from self._growing(group, ranking.only(self._open(group.id, ranking.numbers, self._books.may_grow)))
             return
-        for tier in self._tiers(group, line):
+        for tier in self._tiers(group, ranking):
             offered: set[str] = set()
             prospects = self._prospects(group, policy, tier)
             for offer in self._soon_told(group, policy, prospects):
@@ -129,15 +131,15 @@ class Offers:
                 yield offer
             yield from self._doubtful(group, tier, prospects.open, offered)
 
-    def _tiers(self, group: Group, line: Line) -> Iterator[Line]:
+    def _tiers(self, group: Group, ranking: Ranking) -> Iterator[Ranking]:
         """
-        The line in parts that the policy likes equally, best first; once a group is not tried any more, all that is
+        The ranking in parts that the policy likes equally, best first; once a group is not tried any more, all that is
         left as one.
         """
-        while len(line.numbers):
-            tier, rest = (line, line.none()) if self._tries.is_tried_enough(group.id) else line.by_liking()
+        while len(ranking.numbers):
+            tier, rest = (ranking, ranking.none()) if self._tries.is_tried_enough(group.id) else ranking.by_liking()
             yield tier
-            line = rest
+            ranking = rest
 
     def _is_done_with(self, group: Group, seen: AbstractSet[str]) -> bool:
         """
@@ -146,22 +148,22 @@ class Offers:
         """
         return self._tries.is_tried_enough(group.id) and self._tries.refused[group.id] <= seen
 
-    def _growing(self, group: Group, line: Line) -> Iterator[tuple[str, Packing]]:
+    def _growing(self, group: Group, ranking: Ranking) -> Iterator[tuple[str, Packing]]:
         """Clusters that have room for a group with machines that are added."""
-        for name in self.in_order(group, line):
+        for name in self.in_order(group, ranking):
             gang = self._pass.gang_on(group.id, name)
             if not self._may_ask(group, name, gang):
                 return
             yield from self._offer(group, name, self._books.fit(gang, name, scale_up=True))
 
-    def _prospects(self, group: Group, policy: PlacementPolicy, line: Line) -> Prospects:
+    def _prospects(self, group: Group, policy: PlacementPolicy, ranking: Ranking) -> Prospects:
         """
-        The clusters of a line that are not ruled out for a group, in the order in which they are asked for a proof.
+        The clusters of a ranking that are not ruled out for a group, in the order in which they are asked for a proof.
         """
         same, fortunate = self._pass.rosters.anywhere(group.id), self._lucky(policy)
-        open_ = None if same is not None else self._open(group.id, line.numbers, self._books.may_have_room)
+        open_ = None if same is not None else self._open(group.id, ranking.numbers, self._books.may_have_room)
         gang = self._pass.rosters.typical(group.id)
-        return self._books.prospects(gang, line.numbers, line.liked, line.against, fortunate, open_=open_)
+        return self._books.prospects(gang, ranking.numbers, ranking.liked, ranking.against, fortunate, open_=open_)
 
     def _soon_told(self, group: Group, policy: PlacementPolicy, prospects: Prospects) -> Iterator[tuple[str, Packing]]:
         """
@@ -223,16 +225,16 @@ class Offers:
         return not self._books.is_roomless(gang, self._books.names[number])
 
     def _doubtful(
-        self, group: Group, line: Line, open_: Mask, offered: Collection[str]
+        self, group: Group, ranking: Ranking, open_: Mask, offered: Collection[str]
     ) -> Iterator[tuple[str, Packing]]:
         """
-        The clusters of a line that are open and have room for a group, without those `offered`, until it has been tried
+        The clusters of a ranking that are open and have room for a group, without those `offered`, until it has been tried
         enough.
         """
         refused, same, seen = self._tries.refused[group.id], self._pass.rosters.anywhere(group.id), set(offered)
         if self._is_done_with(group, seen):
             return
-        for name in self.in_order(group, line.only(open_)):
+        for name in self.in_order(group, ranking.only(open_)):
             if self._is_done_with(group, seen):
                 return
             if name in seen or (self._tries.is_tried_enough(group.id) and name not in refused):
@@ -259,7 +261,7 @@ class Offers:
         """
         if self._pass.effort.allows(group, name, self._books[name].steps_for(gang)):
             return True
-        self._tries.tight[group.id].setdefault(name, beyond(group))
+        self._tries.tight[group.id].setdefault(name, effort_spent(group))
         return False
 
     def _open(self, group_id: str, numbers: Indexes, may: Callable[[Gang, Indexes], Mask]) -> Mask:
@@ -277,16 +279,16 @@ class Offers:
             open_.update(asked[may(gang, asked)].tolist())
         return np.array([number in open_ for number in numbers.tolist()], dtype=np.bool_)
 
-    def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Line:
+    def _liked(self, policy: PlacementPolicy, names: tuple[str, ...]) -> Ranking:
         """Those of some clusters that have a ledger, ranked by a policy alone; kept for all groups that it governs."""
         key = policy.name, names
-        if key not in self._lines:
+        if key not in self._rankings:
             numbers = self._books.numbers(names)
             found = [self._books.names[number] for number in numbers.tolist()]
             liked = np.array([self._pass.preference(policy, name) for name in found], dtype=np.int64)
             asleep = np.array([not self._pass.snapshot.is_awake(name) for name in found], dtype=np.int64)
-            self._lines[key] = Line(numbers, liked, asleep)
-        return self._lines[key]
+            self._rankings[key] = Ranking(numbers, liked, asleep)
+        return self._rankings[key]
 
 
 def _cost(finding: Finding) -> tuple[bool, float]:

@@ -408,7 +408,7 @@ class Round:
 
     def _nowhere(self, group: Group, policy: PlacementPolicy) -> Finding:
         """Why no cluster takes a group."""
-        over_quota, over_budget = self._choice.purse.over_quota, self._choice.purse.over_budget
+        over_quota, over_budget = self._choice.quotas.over_quota, self._choice.quotas.over_budget
         claim, kept_on = self._occupancy.reservations.claim_of(group.id), self._occupancy.reservations.aged_on(group.id)
         if claim is not None:
             return Finding(code=Reason.WAITS_FOR_PREEMPTED, subject=", ".join(claim.displaced))

@@ -64,7 +64,7 @@ class Ways:
         ready, is taken only if it has to go and there is no other, or if somebody says so.
         """
         group, policy = leaving.group, leaving.policy
-        self._choice.purse.leaving[group.id] = tuple(free)
+        self._choice.quotas.leaving[group.id] = tuple(free)
         # What was there when the pass began and is not any more went in this pass: it does not come back in the same one.
         was = self._pass.recorded.get(group.id, ())
         exclude = {*leaving.before, *was, *self._occupancy.reservations.closed_to(group.id)}

@@ -29,7 +29,7 @@ from gitplacer.placement.tenantquota import TenantQuotas
 from gitplacer.placement.weakly import weakly
 
 
-class Purse:
+class Quotas:
     """
     `leaving` are the clusters that a group gives up for where it goes. `over_budget` is what a group that waits would
     have cost too much, `unpaid` the clusters where nothing but that was in its way, and `over_quota` what it would take
