@@ -1,9 +1,9 @@
 """
 Decisions carried out on the deployment tree, one group after another, and what a pass does there beside them.
 
-A group's files are made what its decision says, the record tells it, and what it had and nobody needs any more goes; all of that is in
-one commit. What is no group's (units, charts, states of clusters, what other tools are told) comes after the groups, from the records as
-they are then.
+For each group its files are made what its decision says, its record is written, and what it had and needs no more is
+removed; all of that is in one commit. What belongs to no group (units, charts, states of clusters, what other tools are
+told) comes after the groups, from the records as they are then.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ class Layout:
 
     @property
     def problems(self) -> list[Problem]:
-        """What is to be told of files, so far."""
+        """The problems of files found so far."""
         return self._draft.problems
 
     def take_changes(self, metadata: bytes | None) -> Changes:
-        """What has changed since this was last asked, as a commit of its own. `metadata` is written if anything has."""
+        """The changes since this was last called, for a commit of their own. `metadata` is written if there are any."""
         return self._draft.take_changes(metadata)
 
     def tree(self) -> Tree:
@@ -109,8 +109,9 @@ class Layout:
 
     def rank(self, decision: Decision) -> tuple[bool, int]:
         """
-        When a decision is applied: one with a claim after those who leave for it, which have a lower priority, because the
-        claim tells the epoch in which they are gone.
+        What decisions are sorted by before they are applied: those without a claim first, each part from the lowest
+        priority on. A claim tells the epoch in which the groups that leave for it are gone, so these have to be written
+        before it.
         """
         group = self.snapshot.groups.get(decision.group)
         return decision.claim is not None, group.priority if group else 0
@@ -164,8 +165,8 @@ class Layout:
 
     def _leave(self, group_id: str, record: PlacementRecord, members: Sequence[RecordMember]) -> list[RecordMember]:
         """
-        Remove what a group had and does not want any more; of one that is gone, or has another id now, the record as well. Returns
-        the members that stay nevertheless.
+        Remove what a group had and does not want any more, and its record if the group is gone or has another id now.
+        Returns the members that stay nevertheless.
         """
         left = record.id not in self.snapshot.groups
         if left and record.id != group_id:
@@ -186,7 +187,7 @@ class Layout:
     def _remember(
         self, group: Group, decision: Decision, record: PlacementRecord | None, members: Sequence[RecordMember]
     ) -> None:
-        """Write the record of a group, if it is another one now."""
+        """Write the record of a group, if it has changed."""
         overlaps = Overlaps(self.snapshot, self._replacements.edits)
         records = Records(self.snapshot, overlaps, self._draft.epoch_of_commit, self._draft.last_epoch)
         new = records.after(group, decision, record, members)
@@ -205,13 +206,13 @@ class Layout:
         ensure_charts(self.snapshot, self._draft, self._marked())
 
     def announce(self, group_id: str) -> None:
-        """Tell which clusters a group is on, in the commit in which that is another."""
+        """Tell other tools which clusters a group is on, in the commit in which that changes."""
         record = self._recorded.get(group_id)
         if record is not None:
             self._tellings().announce(record)
 
     def announce_all(self) -> None:
-        """Tell which clusters every group is on, and nothing of those that are gone."""
+        """Tell other tools which clusters every group is on, and remove what was told of groups that are gone."""
         self._tellings().announce_all(self._recorded.values())
 
     def tell_managers(self) -> None:
@@ -231,11 +232,14 @@ class Layout:
             keep_cluster(self._draft, self._sleepers, outcome)
 
     def leave_clusters(self) -> None:
-        """Tell of what stays of clusters that nobody keeps any more, and forget those of which nothing does."""
+        """
+        Report standby manifests that stay though no Cluster wants them, and forget the states of clusters of which
+        nothing is left.
+        """
         leave_clusters(self.snapshot, self._draft)
 
     def remember_removals(self, decisions: Iterable[Decision]) -> None:
-        """Write down how many groups go, for the guard that counts them in later passes."""
+        """Write down how many groups are removed, for the guard that counts them in later passes."""
         gone = [d.group for d in decisions if d.action is Action.REMOVE and d.finding.code is Reason.SOURCE_REMOVED]
         going = (self.snapshot.records[group_id] for group_id in gone)
         counted = Counter(self.snapshot.owner(record) for record in going if is_counted(self.snapshot, record))

@@ -53,11 +53,11 @@ class Landing(enum.StrEnum):
 
 class Outcome(Struct, frozen=True):
     """
-    What a pass came to, in which deployment repo (its address, to be shown) and on which branch: `tip` is the new commit, None where
-    none was published. `proposed` are the branches of moves that wait for consent, and `refused` says why the server did not take
-    them, if it did not. `unnoted` says why promoters find no note on the tip, if they should and do not. `tips` are those of the
-    source and the capacity that it read. `attempts` counts the passes that it took. `unsettled` is whether a pass behind it may find the fleet at
-    rest, which is remembered then.
+    What a pass came to. `deployment` is the address of its deployment repo, to be shown, and `tip` the new commit of
+    its `branch`, None where nothing was published. `proposed` are the branches of moves that wait for consent, and
+    `refused` says why the server did not take them, if it did not. `unnoted` says why the tip lacks the note that
+    promoters look for, if it should have one. `tips` are those of the source and the capacity that it read. `attempts`
+    counts the passes that it took. `unsettled`: one more pass may find the fleet at rest, which is remembered then.
     """
 
     landing: Landing
@@ -74,13 +74,16 @@ class Outcome(Struct, frozen=True):
 
 
 class BeforePush(Protocol):
-    """Asked before anything is published, on every attempt; raises where it is against it. What it is shown can still be read."""
+    """
+    Called before anything is published, on every attempt; raises what is to stop it. The repos in `work` are still
+    open.
+    """
 
     def __call__(self, hydration: Hydration, work: Work) -> None: ...
 
 
 class Spared(Struct, frozen=True):
-    """A pass that was not computed, because it is known that it changes nothing, and what it would have said."""
+    """A pass that was not computed, because the cache knows that it changes nothing, with what it would have said."""
 
     quiet: Quiet
     deployment: str
@@ -92,8 +95,9 @@ class Spared(Struct, frozen=True):
 
 class Rewritten(Struct, frozen=True):
     """
-    A pass that planned nothing or a part of the fleet, because it had nothing to do but to write some manifests again as they are in the commit `source`:
-    `subject` is that of its own commit, the new `tip`, and `quiet` what it says beside. `tips` are as those of an Outcome.
+    A pass that planned nothing or a part of the fleet: it wrote some manifests again, as they are in the commit
+    `source`. `subject` is that of its own commit, the new `tip`, and `quiet` what else it says. `tips` are as those of
+    an Outcome.
     """
 
     landing: Landing
@@ -109,7 +113,10 @@ class Rewritten(Struct, frozen=True):
 
 
 class BeforeQuickPush(Protocol):
-    """The same of a pass that plans nothing or a part. It is asked as well where such a pass publishes nothing; then what it finds is told."""
+    """
+    Asked instead of BeforePush of a pass that is spared or only writes manifests again; raises what is to stop one that
+    `publishes`, and tells the same of one that does not.
+    """
 
     def __call__(self, work: Work, *, publishes: bool) -> None: ...
 
@@ -135,9 +142,10 @@ def reconcile_unless_quiet(
     before_quick_push: BeforeQuickPush = asks_nothing,
 ) -> Outcome | Spared | Rewritten:
     """
-    The same, but a pass of which the cache knows that it changes nothing is spared, and one that only writes manifests again plans nothing, or the part of
-    the fleet that they concern; then `before_quick_push` is asked instead of `before_push`. Nor is everybody planned where apps are new or
-    edited, or clusters have other states, and others stay.
+    `reconcile` with less work where the cache tells that less will do. A pass that changes nothing is spared. One that
+    only writes manifests again, or in which apps are new or edited or clusters have other states and nobody else is
+    concerned, plans nothing or that part of the fleet. Of a pass that is spared or only writes manifests,
+    `before_quick_push` is asked instead of `before_push`.
     """
     memo = ParseCache(settings.cache_dir, parse_many=parsed_together, write_many=written_together)
 
@@ -159,8 +167,8 @@ def next_pass(
     whole: bool,
 ) -> Outcome | Rewritten:
     """
-    One of many passes: as `one_pass`, but one that only writes manifests again plans nothing, or a part, unless it is to be `whole`. What a whole one
-    finds at rest is remembered for those that come.
+    One of a controller's many passes: `one_pass`, but where the fleet was at rest before it plans only what has
+    changed, unless it is to be `whole`. What a whole pass finds at rest is remembered for those that come.
     """
     with at_work(settings, memo, progress) as work:
         return _Attempt(work, settings, memo, progress, before_push, before_quick_push, ledgers).in_turn(whole=whole)
@@ -210,7 +218,10 @@ class _Attempt(Struct, frozen=True):
     ledgers: LedgerCache | None = None
 
     def unless_quiet(self) -> Outcome | Spared | Rewritten:
-        """The least that does: nothing, where the cache knows that nothing would change; a part of the fleet; or all of it."""
+        """
+        Do the least that will do: nothing, if the cache knows that nothing would change; else plan a part of the fleet,
+        or all of it.
+        """
         key = self._quiet_key()
         known = recall(self.memo, key, self.settings.now) if key is not None else None
         if known is not None:
@@ -228,7 +239,10 @@ class _Attempt(Struct, frozen=True):
         return spared
 
     def in_turn(self, *, whole: bool) -> Outcome | Rewritten:
-        """The same for a controller, which makes a whole pass also where nothing would change."""
+        """
+        A controller's pass: it plans a part of the fleet where that will do, unless it is to be `whole`; it is never
+        spared.
+        """
         found = None if whole else self._planned_in_part()
         if found is not None and not isinstance(found, Touch):
             return self._to_settle(self._carried_out(found))
@@ -251,7 +265,10 @@ class _Attempt(Struct, frozen=True):
         return self._carried_out(hydration)
 
     def _planned_and_remembered(self) -> Outcome:
-        """The same, remembered if it has nothing to do. Of a pass that has published, only another can tell whether all is done."""
+        """
+        A whole pass that is remembered if it has nothing to do. Of a pass that has published, only another can tell
+        whether all is done.
+        """
         horizon, key = Horizon(self.settings.now), self._quiet_key()
         done = self.planned_whole(horizon)
         found = quiet(done.hydration, horizon) if key is not None and done.landing is Landing.UNCHANGED else None
@@ -357,7 +374,7 @@ class _Attempt(Struct, frozen=True):
 
 
 def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommit]:
-    """What is proposed, by branch."""
+    """The commits with moves that wait for consent, by their branch."""
     return {
         proposal_branch(step.relocation.group): NewCommit(
             changes=step.changes, message=step.message, author=settings.author, when=settings.now
@@ -368,7 +385,7 @@ def proposals_of(hydration: Hydration, settings: Settings) -> dict[str, NewCommi
 
 
 def _note(work: Work, settings: Settings) -> Note | None:
-    """What is noted on the tip, if the Fleet asks for it."""
+    """The note for the tip, if the Fleet asks for one."""
     commit = work.source.commit
     if commit is None or not work.source.spec.deployment.hydrator.notes:
         return None
@@ -383,7 +400,7 @@ def _publish(work: Work, commits: list[NewCommit], settings: Settings, proposals
 
 
 def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
-    """What is done, as commits to be made."""
+    """The steps of a hydration as commits to be made."""
     return [
         NewCommit(changes=step.changes, message=step.message, author=settings.author, when=settings.now)
         for step in hydration.steps
@@ -391,7 +408,10 @@ def commits_of(hydration: Hydration, settings: Settings) -> list[NewCommit]:
 
 
 def capacity_commit(source: Opened, deployment: Deployment, settings: Settings) -> NewCommit | None:
-    """The capacity that was used, to be kept beside what was made of it; None if there is none. What is kept already is not read again."""
+    """
+    The commit that keeps the capacity tree that was used, for `verify`; None if there is no capacity. Blobs that are
+    kept already are not read again.
+    """
     if not len(source.capacity):
         return None
     # As it is, modes and symlinks included: its id stands in the trailers. A submodule or a pipe is nothing that could be kept.
