@@ -77,7 +77,7 @@ def hydrate(
     resting: Mapping[str, Decision] = NOBODY_RESTS,
     waiting: Mapping[str, str] = NOBODY_WAITS,
     bystanders: Mapping[str, Mapping[str, Bystander]] = NOBODY_STANDS_BY,
-    once_read: Callable[[Snapshot], object] = bool,
+    once_read: Callable[[Snapshot], object] | None = None,
 ) -> Hydration:
     """
     Plan and render one pass.
@@ -176,7 +176,7 @@ class _Known(Struct, frozen=True):
     ledgers: LedgerCache
     resting: Mapping[str, Decision]
     bystanders: Mapping[str, Mapping[str, Bystander]]
-    once_read: Callable[[Snapshot], object]
+    once_read: Callable[[Snapshot], object] | None
 
 
 def _planned(inputs: Inputs, known: _Known, with_candidates: Verdicts | bool) -> tuple[Layout, Plan, Mapping[str, str]]:
@@ -233,7 +233,8 @@ def _planned_with(
         bystanders=known.bystanders,
     )
     refuse_foreign_root(snapshot, inputs.deployment)
-    known.once_read(snapshot)
+    if known.once_read is not None:
+        known.once_read(snapshot)
     layout = Layout(snapshot, inputs.source, known.memo)
     made = partial(decided, with_candidates=with_candidates, ledgers=known.ledgers, resting=known.resting)
     planned = made(snapshot, layout)

@@ -107,7 +107,7 @@ class Intent:
         self,
         change: Callable[[Hydration], Changes],
         about: Collection[str] = (),
-        once_read: Callable[[Snapshot], object] = bool,
+        once_read: Callable[[Snapshot], object] | None = None,
     ) -> Rehearsal:
         """
         Plan without the change and with it; then with every cluster's verdict on the groups that it is `about`. `once_read` may refuse what was read

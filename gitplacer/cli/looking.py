@@ -27,7 +27,7 @@ def looking(
     lasts, for commands that go on to plan with other inputs. `verdicts` says of which groups every cluster's is kept. Raises NoSuchGroup, before it
     plans, if there is none that this is `about`.
     """
-    once_read = partial(refuse_unknown, about) if about is not None else bool
+    once_read = partial(refuse_unknown, about) if about is not None else None
     with opened(where) as (looked, say):
         hydration = hydrate(
             looked.inputs, memo=looked.memo, ledgers=looked.ledgers, with_candidates=verdicts, once_read=once_read

@@ -200,7 +200,7 @@ def rehearse(
     change: Callable[[Hydration], Changes],
     *,
     about: Collection[str] = (),
-    once_read: Callable[[Snapshot], object] = bool,
+    once_read: Callable[[Snapshot], object] | None = None,
 ) -> Rehearsal:
     """
     Plan, let somebody change the source by what that shows, and plan again, with every cluster's verdict on the groups that it is `about`.

@@ -138,8 +138,8 @@ class Ledger:
 
     def anew(self, *, replays: int) -> Ledger:
         """
-        The same ledger for another pass, which shares what was worked out on it. As few of its replays are kept as are given, those
-        that were asked for last. Nothing may be reserved in it.
+        The same ledger for another pass, which shares what was computed on it, and the `replays` used last. Nothing may
+        be reserved in it.
         """
         for moves in list(self._replays)[: max(0, len(self._replays) - replays)]:
             del self._replays[moves]
@@ -152,8 +152,12 @@ class Ledger:
         self, moves: tuple[Hashable, ...], take: Callable[[Ledger, int], Sequence[Answer]], *, in_parts: bool = True
     ) -> tuple[Ledger, tuple[Answer, ...]]:
         """
-        A copy with something taken, move after move, and what that answers. `moves` says of each all that it depends on, and `take` takes those from the so many-th on. Who opens
-        a ledger once and plans on it many times takes the same room from it again and again, and it is worked out once; `in_parts`: also where more moves follow.
+        A copy of this ledger with room taken by `moves`, one after another, and what each of them answered. A move is a
+        key of all that its answer depends on; `take(ledger, n)` carries out the moves from the n-th on and returns
+        their answers.
+
+        A caller that opens a ledger once and plans on it many times takes the same room again and again; it is computed
+        once. `in_parts`: a known beginning of `moves` is used too.
         """
         if self.version:
             twin = self.copy()
@@ -174,7 +178,7 @@ class Ledger:
         return twin, answers
 
     def _begun(self, moves: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-        """The most of the first of some moves that are replayed already."""
+        """The longest beginning of `moves` that was replayed before; () if none was."""
         begun = (known for known in self._replays if known == moves[: len(known)])
         return max(begun, key=len, default=())
 
