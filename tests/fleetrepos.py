@@ -84,3 +84,8 @@ def edit_by_hand(clone: Path, path: str, line: str = "# by hand", at: str | None
     """Commit one more line of a file in a clone of the deployment repo."""
     (clone / path).write_text((clone / path).read_text() + f"{line}\n")
     git("commit", "-q", "-a", "-m", "by hand", cwd=clone, at=at)
+
+
+def merge_by_hand(clone: Path, branch: str, at: str) -> None:
+    """Merge a branch of the deployment repo in a clone as a host does that makes a merge commit."""
+    git("merge", "-q", "--no-ff", "-m", "Merge pull request #1", f"origin/{branch}", cwd=clone, at=at)

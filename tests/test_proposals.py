@@ -15,7 +15,7 @@ from gitplacer.git.program import Git
 from gitplacer.git.reading import Repository
 from gitplacer.model.decision import Action
 from tests.commands import run
-from tests.fleetrepos import Fleet, clone_of, made
+from tests.fleetrepos import Fleet, clone_of, made, merge_by_hand
 from tests.gitservers import SSHD, git, https_server, ssh_server
 from tests.stories import cluster, decisions, policy, rayservice
 
@@ -123,16 +123,7 @@ def test_what_is_no_longer_proposed_is_no_branch(fleet: Fleet) -> None:
 
 
 def merged(fleet: Fleet, clone: Path) -> None:
-    git(
-        "merge",
-        "-q",
-        "--no-ff",
-        "-m",
-        "Merge pull request #1",
-        f"origin/{BRANCH}",
-        cwd=clone,
-        at="2026-01-02T03:15:00Z",
-    )
+    merge_by_hand(clone, BRANCH, at="2026-01-02T03:15:00Z")
 
 
 def fast_forwarded(fleet: Fleet, clone: Path) -> None:

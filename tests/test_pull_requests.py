@@ -26,7 +26,7 @@ from gitplacer.report import EventKind
 from gitplacer.settings import UsageError, settings
 from tests import provenance
 from tests.commands import Ran, run
-from tests.fleetrepos import Fleet, clone_of, copied, edit_by_hand, made, silently
+from tests.fleetrepos import Fleet, clone_of, copied, edit_by_hand, made, merge_by_hand, silently
 from tests.gitservers import git
 from tests.hoststandin import TOKEN, StandIn, api_of, serving
 from tests.stories import cluster, decisions, rayjob, rayservice, snapshot
@@ -217,16 +217,7 @@ def test_a_pull_request_needs_a_branch_to_go_to(tmp_path: Path) -> None:
 
 
 def by_merge_commit(fleet: Fleet, clone: Path) -> None:
-    git(
-        "merge",
-        "-q",
-        "--no-ff",
-        "-m",
-        "Merge pull request #1",
-        f"origin/{BRANCH}",
-        cwd=clone,
-        at="2026-01-02T03:30:00Z",
-    )
+    merge_by_hand(clone, BRANCH, at="2026-01-02T03:30:00Z")
 
 
 def by_rebase(fleet: Fleet, clone: Path) -> None:

@@ -50,6 +50,14 @@ def seen(story: Story, name: str, *groups: str, node: str = NODE, epoch: int | N
     story.capacity |= snapshot(name, node, at=story.now, more=more)
 
 
+def succeed(story: Story, group: str) -> None:
+    """Two passes, each on a snapshot that shows that a group's job has succeeded: what ends for good needs two."""
+    for _ in range(2):
+        later(story, minutes=1)
+        seen(story, "a", f"name: {group}, phase: Succeeded")
+        story.run()
+
+
 def applied_by(story: Story, name: str) -> int:
     """The epoch of what a cluster should run now."""
     path = f"clusters/{name}/workloads/gitplacer.yaml"
@@ -455,10 +463,7 @@ def test_a_copy_on_each_cluster_goes_when_another_has_been_ready_for_long_enough
 
 def finished_job(relocation: str = "{}") -> Story:
     story = two(relocation, rayjob("jobs", "train"))
-    for _ in range(2):
-        later(story, minutes=1)
-        seen(story, "a", f"name: {JOB}, phase: Succeeded")
-        story.run()
+    succeed(story, JOB)
     return story
 
 
@@ -477,10 +482,7 @@ def test_a_finished_job_that_shuts_down_holds_no_room() -> None:
     story = finished_job()
     shuts = story.source["workloads/jobs/train.yaml"].replace("spec:\n", "spec:\n  shutdownAfterJobFinishes: true\n", 1)
     story = two("{}", {"workloads/jobs/train.yaml": shuts})
-    for _ in range(2):
-        later(story, minutes=1)
-        seen(story, "a", f"name: {JOB}, phase: Succeeded")
-        story.run()
+    succeed(story, JOB)
     seen(story, "a")
     story.source |= rayjob("jobs", "other", workers=4) | cluster("b", state="Cordoned")
     assert outcome(story.run())["jobs/other"] == "Place a Fits"
@@ -505,10 +507,7 @@ def test_a_job_that_joins_one_that_has_ended_is_held_and_named() -> None:
     story = Story.of(cluster("a"), together, rayjob("jobs", "train"))
     seen(story, "a")
     story.run()
-    for _ in range(2):
-        later(story, minutes=1)
-        seen(story, "a", "name: jobs/jobs, phase: Succeeded")
-        story.run()
+    succeed(story, "jobs/jobs")
     story.source |= rayjob("jobs", "next")
     done = story.run()
     assert outcome(done) == {"jobs/jobs": "Hold  JoinsFinished"}
@@ -1301,10 +1300,7 @@ def test_of_finished_jobs_that_were_one_group_none_is_started_again() -> None:
     story.source["policies/p.yaml"] = rule + "  groupBy: {directory: true}\n"
     seen(story, "a")
     story.run()
-    for _ in range(2):
-        later(story, minutes=1)
-        seen(story, "a", "name: jobs/jobs, phase: Succeeded")
-        story.run()
+    succeed(story, "jobs/jobs")
     story.source["policies/p.yaml"] = rule
     for _ in range(2):
         assert outcome(story.run()) == {"jobs/train": "Keep  Finished", "jobs/tune": "Keep  Finished"}
