@@ -195,20 +195,23 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     reading = read.reading
     spec = trusted or first_spec(read.ours, may_hold_a_fleet(tree, [*reading.broken, *read.unfit])) or FleetSpec()
     land = Territory(tree, spec)
-    torn = land.trusted_bytes({*reading.broken, *read.unfit})
-    # Of what is passed over for its ending, most is data that is nobody's manifest.
-    torn = {path: data for path, data in torn.items() if not is_read_but_for_case(path) or torn_kinds(data)}
+
+    # Where own kinds are read, and which files that are not read may have held some.
+    torn = _torn(read, land)
     outside = [document for document in read.ours if land.is_trusted(document.file)]
+    beside = {document.file.rpartition("/")[0] for document in outside}
+    has_fleet = any(document.parsed.says[1] == "Fleet" for document in outside)
     tenancy = read_tenancy(outside, {kind for data in torn.values() for kind in torn_kinds(data)}, spec)
     twins = case_twins(read.paths, land, tenancy)
     torn |= land.trusted_bytes(twins)
+    outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
+
+    # What is wrong with files.
     over = over_share(_shares(reading, tree, land, tenancy))
     found = [*about_paths(tree, land, twins), *_about_large_files(tree, read.paths, land, memo), *share_problems(over)]
-    beside = {document.file.rpartition("/")[0] for document in outside}
     named = named_for_the_fleet(tree)
-    wanted = {named} if not any(document.parsed.says[1] == "Fleet" for document in outside) else ()
+    wanted = () if has_fleet else {named}
     found += _worth_telling([*reading.problems, *about_odd(read.odd)], land, torn, beside, wanted)
-    outside = sorted((d for d in outside if d.file not in twins), key=lambda d: (d.file, d.index))
     for problem in _links_beside(tree, land, beside):
         torn[problem.location.file] = OWN_API_GROUP.encode()  # it may have been one of them
         found.append(problem)
@@ -217,6 +220,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     found += [*above, *about_blind_spots(tree, {*blind}.difference(problem.location.file for problem in above))]
     unused = {*twins, *(path for paths in over.values() for path in paths)}
     reading = replace(reading, documents={p: items for p, items in reading.documents.items() if p not in unused})
+
+    # Objects of workloads and of the platform.
     # Kustomize and Helm keep us from reading workloads; our own kinds beside their files are read all the same.
     rendered = {p: items for p, items in reading.documents.items() if not (land.unrendered(p) and land.unit(p))}
     declarations = read_declarations(outside, torn, rendered, found)
@@ -229,6 +234,8 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     templates = claim_templates(objects)
     objects = held_against_definitions(tuple(with_devices(objects, templates, declarations.kinds)), tree, memo)
     found += [problem for item in objects for problem in item.problems]
+
+    # Own kinds.
     own = read_own_kinds(outside, torn, found, named)
     found += tenancy_problems(tenancy, outside)
     if trusted is not None:
@@ -236,27 +243,35 @@ def read_source(tree: Tree, memo: Memo, trusted: FleetSpec | None = None) -> Sou
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
     found += [*chart_problems(own.fleet.spec, own.clusters.values(), place), *about_place(place)]
     found += decisions_problems(own.fleet.spec, own.clusters, place)
-    links = (path for path, entry in tree.entries.items() if not entry.is_text)
-    unread = frozenset(
-        {*reading.broken, *broken, *read.unfit, *unused, *links, *(path for path in tree if land.unrendered(path))}
-    )
-    counts = {path: len(items) for path, items in reading.documents.items()}
+
+    unread = frozenset({*reading.broken, *broken, *read.unfit, *unused, *_never_read(tree, land)})
     sleeping = read_standby(own, outside, rendered, unread, tree, found)
-    told = tuple(sorted(set(found)))
     return Source(
-        own,
-        objects,
-        unread,
-        counts,
-        told,
-        tree,
-        frozenset({*torn, *blind}),
-        doubled,
-        templates,
-        declarations,
-        sleeping,
-        tenancy,
+        own=own,
+        objects=objects,
+        broken_files=unread,
+        document_counts={path: len(items) for path, items in reading.documents.items()},
+        problems=tuple(sorted(set(found))),
+        tree=tree,
+        torn=frozenset({*torn, *blind}),
+        doubled=doubled,
+        claim_templates=templates,
+        declarations=declarations,
+        sleeping=sleeping,
+        tenancy=tenancy,
     )
+
+
+def _torn(read: _Read, land: Territory) -> dict[str, bytes]:
+    """The files that could not be read and may have held own kinds, with their bytes."""
+    torn = land.trusted_bytes({*read.reading.broken, *read.unfit})
+    # Of what is passed over for its ending, most is data that is nobody's manifest.
+    return {path: data for path, data in torn.items() if not is_read_but_for_case(path) or torn_kinds(data)}
+
+
+def _never_read(tree: Tree, land: Territory) -> set[str]:
+    """The paths of what is no file, and of what Kustomize or Helm would have to render first."""
+    return {path for path, entry in tree.entries.items() if not entry.is_text or land.unrendered(path)}
 
 
 def _links_beside(tree: Tree, land: Territory, beside: Collection[str]) -> Iterator[Problem]:
