@@ -163,15 +163,8 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
             (*_autoscaler(spec), *added.beside_head, *everywhere, *sidecars), first_init, ports=ADDED_PORTS
         )
         template = add(head, "head", injected, {"node-type": "head", "group": "headgroup"})
-        surge = 0 if added.surge_percent is None else 1
-        counted = "every Ray cluster has one head"
         named = _with_storage(spec, template.named) if v1 else template.named
-        roles.append(
-            Role(
-                "head", template.shape, 1, 1, 1, surge, named=named, ask=template.ask, counted=counted,
-                queued_requests=template.queued_requests,
-            )
-        )  # fmt: skip
+        roles.append(_head_role(template, named, 0 if added.surge_percent is None else 1))
     last_init = (WAIT_GCS_READY,) if around.waits_for_gcs else ()
     sidecars = _operator_sidecars(around.worker_sidecars)
     injected = Injected((*everywhere, *sidecars), first_init, last_init, ADDED_PORTS)
@@ -182,22 +175,8 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
         counted_by = _replica_labels(made_up, name, size.hosts) if around.counts_replicas else _NO_LABELS
         template = add(group, f"worker/{name}", injected, {"node-type": "worker", "group": name}, counted_by)
         if size.hosts > 1 and size.count and not template.shape.requests.get(TPU) and not around.judged:
-            group.report(
-                "NotCounted",
-                f"nobody says on which nodes the {size.hosts} hosts of a replica belong together; the fit may be too optimistic",
-                "say so in the Cluster: spec.profile.sliceTopology, a label of its nodes",
-                key="numOfHosts",
-                severity=Severity.WARNING,
-            )
-        roles.append(
-            Role(
-                f"worker/{name}", template.shape, size.count, size.minimum, size.maximum,
-                size.surge(added.surge_percent), size.hosts,
-                shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
-                named=template.named, ask=template.ask, counted=size.counted, bounded=size.bounded,
-                queued=size.queued, queued_requests=template.queued_requests,
-            )
-        )  # fmt: skip
+            _report_untold_slices(group, size.hosts)
+        roles.append(_worker_role(name, template, size, added, autoscaling=autoscaling))
     facts = ObjectFacts(
         roles=tuple(roles),
         sized=True,
@@ -211,6 +190,34 @@ def cluster_facts(root: Cursor, spec: Cursor, around: Surroundings, added: RayPo
     if not is_ours(root, spec, around):
         return facts.stopped(f"managedBy {spec.text('managedBy')}: KubeRay leaves it alone")
     return facts.stopped("suspended") if spec.boolean("suspend") else facts
+
+
+def _head_role(template: PodTemplate, named: Named, surge: int) -> Role:
+    return Role(
+        "head", template.shape, 1, 1, 1, surge, named=named, ask=template.ask,
+        counted="every Ray cluster has one head", queued_requests=template.queued_requests,
+    )  # fmt: skip
+
+
+def _worker_role(name: str, template: PodTemplate, size: _Size, added: RayPods, *, autoscaling: bool) -> Role:
+    return Role(
+        f"worker/{name}", template.shape, size.count, size.minimum, size.maximum,
+        size.surge(added.surge_percent), size.hosts,
+        shrinks=autoscaling and not added.starts_whole, grows=autoscaling,
+        named=template.named, ask=template.ask, counted=size.counted, bounded=size.bounded,
+        queued=size.queued, queued_requests=template.queued_requests,
+    )  # fmt: skip
+
+
+def _report_untold_slices(group: Cursor, hosts: int) -> None:
+    """Warn that replicas of several hosts are placed without knowing which nodes make up a slice."""
+    group.report(
+        "NotCounted",
+        f"nobody says on which nodes the {hosts} hosts of a replica belong together; the fit may be too optimistic",
+        "say so in the Cluster: spec.profile.sliceTopology, a label of its nodes",
+        key="numOfHosts",
+        severity=Severity.WARNING,
+    )
 
 
 def _with_storage(spec: Cursor, named: Named) -> Named:
