@@ -1,8 +1,8 @@
 """
-What there is to be said of each cluster that a group might go to: the verdicts that a plan shows and `gitplacer explain` tells.
+The verdict on each cluster that a group might go to, as a plan shows it and `gitplacer explain` tells it.
 
-Nothing is decided here. What `choice` found out while it looked for room is said first; of clusters that it had no need to look at it is
-found out now, and remembered for gangs that are alike for as long as the cluster's ledger stands as it does.
+Nothing is decided here. What `choice` found while it looked for room is said first. Clusters that it had no need to
+look at are looked at now, and the answer is kept for equal gangs as long as the cluster's ledger stays as it is.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _DOUBTS = frozenset({Reason.ROOM, Reason.TIGHT_FIT})
 
 class _Said(Struct, frozen=True):
     """
-    What was found out about gangs on a cluster while its ledger stands as it does: by gang, admission, whether machines may come, and whether
-    it was passed over.
+    The answers about gangs on a cluster for one state of its ledger: by gang, admission, whether machines may come, and
+    whether the cluster was passed over.
     """
 
     ledger: Ledger
@@ -51,7 +51,7 @@ class _Said(Struct, frozen=True):
     findings: dict[tuple[Gang, str, bool, bool], Finding] = field(default_factory=dict)
 
     def is_of(self, ledger: Ledger) -> bool:
-        """Whether that is how a ledger stands."""
+        """Whether a ledger is still in the state that these answers are about."""
         return self.ledger is ledger and self.version == ledger.version
 
 
@@ -74,7 +74,7 @@ class Evaluation:
         return self._occupancy.books
 
     def verdict(self, group: Group, policy: PlacementPolicy, name: str) -> Finding:
-        """What there is to say of a cluster that a group is not on."""
+        """The finding about a cluster that a group is not on."""
         nominations, cluster = self._pass.nominations, self._pass.clusters[name]
         if (left := nominations.settings(group)) is not None:
             if name != left.manager:
@@ -115,7 +115,10 @@ class Evaluation:
         return tuple(found)
 
     def _is_asked_about(self, group_id: str) -> bool:
-        """Whether a group is among as many as somebody waits for; who was in one round is in all that follow, and the first always."""
+        """
+        Whether every cluster's verdict is told of a group: the first one always, further ones up to a bound, and in
+        later rounds all of which it was told before.
+        """
         asked = self._pass.asked_about
         if group_id in asked or group_id in self._kept.groups:
             return True
@@ -291,7 +294,7 @@ def can_scale(books: Books, policy: PlacementPolicy, name: str) -> bool:
 
 
 def left_out(tight: Tight) -> Finding:
-    """That a gang has room on a cluster, but not in every order, or nobody knows."""
+    """The finding that a gang has room on a cluster, but not in every order, or not as far as was tried."""
     if tight is NOT_TRIED:
         return Finding(code=Reason.ROOM)
     if tight is COARSE:

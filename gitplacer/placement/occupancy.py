@@ -48,8 +48,9 @@ Claims = Mapping[str, Claim]
 
 class Occupancy:
     """
-    `gone` are records that are removed in this round; `here` who is on each cluster now; `outgrown` the groups that no longer find room for
-    all their pods where they are, known once the ledgers are open.
+    `gone` are records that are removed in this round; `here` which groups are on each cluster now; `outgrown`, as
+    (group, cluster), the groups that no longer find room for all their pods where they are, known once the ledgers are
+    open.
     """
 
     def __init__(self, shared: Pass, placements: Placements, claims: Claims) -> None:
@@ -67,7 +68,7 @@ class Occupancy:
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody has asked for the ledgers."""
+        """Whether the ledgers are open; asking does not open them."""
         return "books" in self.__dict__
 
     @cached_property
@@ -101,7 +102,7 @@ class Occupancy:
         return None if words is None else Finding(code=Reason.QUOTA_EXCEEDED, subject=words)
 
     def added_not_let_in(self, group_id: str, cluster: str) -> Finding | None:
-        """The same of objects that are added to a group of which nothing is edited there."""
+        """`not_let_in` for objects that are added to a group of which nothing else is edited there."""
         adds = any(growths.adds(group_id, cluster) for growths in (self._kueue_growths, self._namespace_growths))
         return self.not_let_in(group_id, cluster) if adds else None
 
@@ -109,7 +110,10 @@ class Occupancy:
         return self.has_finished(self._pass.books[cluster], group_id, cluster)
 
     def is_held_back(self, group_id: str, cluster: str) -> bool:
-        """Whether the edit of a group finds too little on a cluster, and nobody has let it go on so far. Known once the ledgers are open."""
+        """
+        Whether the edit of a group finds too little on a cluster and was not let go on so far. Known once the ledgers
+        are open.
+        """
         judged = self.judged.get((group_id, cluster))
         if judged is None or judged.fit is not Fit.SHORT or (group_id, cluster) in self._pass.proceeding:
             return False
@@ -153,7 +157,8 @@ class Occupancy:
         self, empty: Ledger, cluster: str, group_ids: Iterable[str], *, but: Collection[str] = ()
     ) -> tuple[Ledger, list[str]]:
         """
-        A copy of a ledger with the room of groups taken, and of who stands by `but` some, and the gangs that find none for all their pods.
+        A copy of a ledger with the room taken of groups, and of the bystanders that are not in `but`; and the groups
+        that find no room for all their pods.
         """
         group_ids = {*group_ids, *(self._pass.bystanders(cluster).keys() - but)}
         # As they came is how they were promised their room. Where packing them one after another fails that way, the
@@ -173,7 +178,10 @@ class Occupancy:
         return [self._asked(empty, group_id, cluster) for group_id in sorted(group_ids, key=partial(order, cluster))]
 
     def _filled(self, empty: Ledger, cluster: str, asked: Sequence[HeldRoom]) -> tuple[Ledger, tuple[str, ...]]:
-        """A copy of a ledger with the room of groups taken, one after another, and those that find none for all their pods."""
+        """
+        A copy of a ledger with the room of groups taken, one after another, and the groups that find no room for all
+        their pods.
+        """
         moves = tuple((each.group, each.holds) for each in asked)  # and not where they sat, which only saves work
         seats = self._pass.seats
 
@@ -183,7 +191,10 @@ class Occupancy:
         return empty.replay(moves, take, in_parts=is_soon_filled(empty, asked))
 
     def _reserved_beside(self, ledger: Ledger, cluster: str, group_ids: Iterable[str]) -> dict[str, Judged]:
-        """Take the room of what comes beside those who are placed, in the order in which they came."""
+        """
+        Take the room of the pods that updates bring beside those of placed groups, in the order in which the groups
+        came.
+        """
         found, ends = {}, dict[str, Gang]()
         for group_id in sorted(group_ids, key=partial(self._arrival, cluster)):
             overlap = self._pass.overlap(group_id, cluster)
@@ -204,7 +215,10 @@ class Occupancy:
         return found
 
     def _left(self, group_id: str, cluster: str) -> bool:
-        """Whether a group has left a cluster for somebody who claims its room: it has what is seen there, and no update of it begins or ends."""
+        """
+        Whether a group has left a cluster for a group that claims its room: then it holds what is seen of it there, and
+        no update of it begins or ends.
+        """
         return group_id not in self.here.on(cluster) and cluster in self.reservations.closed_to(group_id)
 
     def _pods_wait(self, group_id: str, cluster: str, overlap: Overlap) -> bool:
@@ -214,7 +228,10 @@ class Occupancy:
         return not overlap.updates or (group_id, cluster) in self._pass.proceeding
 
     def _alone(self, cluster: str, group_id: str, group_ids: Iterable[str], ends: Mapping[str, Gang]) -> Ledger:
-        """A cluster with everybody on it, but without anything of one group. Whose update `ends` with more than it begins with has that."""
+        """
+        The ledger of a cluster with all groups on it but one. A group in `ends` holds the pods given there, with which
+        its update ends and which are more than it begins with.
+        """
         shown = {group.name for group in self._snapshot.capacity[cluster].groups}
         ledger = self._pass.settled(cluster, shown - {group_id} - ends.keys()).copy()
         for other in sorted(set(group_ids) - {group_id}, key=partial(self._arrival, cluster)):
@@ -225,8 +242,9 @@ class Occupancy:
 
     def ledger(self, cluster: str, *, without: frozenset[str] = NOBODY, settled: bool = False) -> Ledger:
         """
-        A cluster with the room of everybody taken who is on it but `without`; `settled`: and of nobody who has left. Who
-        had to leave is on it until a snapshot tells of the time after.
+        The ledger of a cluster with the room of all groups on it taken, `without` some. With `settled` it is as if
+        those that had to leave were seen no more; otherwise each of them is on it until a snapshot tells of the time
+        after.
         """
         here = set(self.here.on(cluster) - without)
         if settled:
@@ -262,7 +280,9 @@ class Occupancy:
         return frozenset((*ours, *beside))
 
     def _waits_on_its_node(self, group_id: str, cluster: str) -> bool:
-        """Whether a group that found no room has but pods that are each for one node, and take nothing on another."""
+        """
+        Whether a group that found no room has only pods that are each for one node, so that it takes nothing on others.
+        """
         return all(pods.shape.node_name for pods in self._gang_on(group_id, cluster))
 
     def _arrival(self, cluster: str, group_id: str) -> tuple[datetime, int, str]:
@@ -317,7 +337,7 @@ class Occupancy:
         return HeldRoom(group_id, held, self._pass.seat_of(group_id, cluster, held))
 
     def as_bystander(self, group_id: str, cluster: str) -> Bystander:
-        """A placed group as somebody who stands by on a cluster."""
+        """A placed group on a cluster as a bystander."""
         since, rank, _ = self._arrival(cluster, group_id)
         holds = self._asked(self._pass.books[cluster], group_id, cluster).holds
         group, record = self._pass.groups.get(group_id), self._pass.record(group_id)
@@ -329,7 +349,7 @@ class Occupancy:
         )  # fmt: skip
 
     def seats(self, cluster: str) -> dict[str, Seated]:
-        """Where those sit who are on a cluster, if all of them find room one after another as they came."""
+        """Where the groups on a cluster sit, if each finds room when they are seated one after another as they came."""
         empty, group_ids = self._pass.books[cluster], {*self.here.on(cluster), *self._pass.bystanders(cluster)}
         asked = self._in_order(empty, cluster, group_ids, self._arrival)
         ledger, left_over = self._filled(empty, cluster, asked)
@@ -355,7 +375,7 @@ class Occupancy:
         return bool(sized) and all(m.facts.releases_when_finished for m in sized)
 
     def unreserved(self, name: str) -> Ledger:
-        """A cluster as if no room on it were kept for anybody."""
+        """The ledger of a cluster as if no room on it were kept for any group."""
         here = frozenset(self.here.on(name))
         if name not in self._plain or self._plain[name][0] != here:
             self._plain[name] = here, self.ledger(name)

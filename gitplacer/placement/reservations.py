@@ -42,7 +42,7 @@ Take = Callable[[Ledger, str, str], Packing | None]
 
 
 class Reservations:
-    """For which groups room is kept, and on which cluster, so far in a round."""
+    """For which groups room is kept, and on which cluster, as far as the round has come."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Reservations:
         return self._claims.get(group_id)
 
     def claims(self) -> tuple[tuple[str, Claim], ...]:
-        """All claims, sorted by who has them."""
+        """All claims, sorted by the group that has them."""
         return tuple(sorted(self._claims.items()))
 
     def claimed(self) -> tuple[str, ...]:
@@ -72,12 +72,12 @@ class Reservations:
         return tuple(sorted({claim.cluster for claim in self._claims.values()}))
 
     def on(self, cluster: str) -> tuple[str, ...]:
-        """For whom room is kept on a cluster, sorted."""
+        """The groups for which room is kept on a cluster, sorted."""
         claimants = {group_id for group_id, claim in self._claims.items() if claim.cluster == cluster}
         return tuple(sorted(claimants | {group_id for group_id, _ in self._aged.get(cluster, ())}))
 
     def kept(self) -> dict[str, set[str]]:
-        """For whom room is kept, by cluster."""
+        """The groups for which room is kept, by cluster."""
         found: dict[str, set[str]] = defaultdict(set)
         for group_id, claim in self._claims.items():
             found[claim.cluster].add(group_id)
@@ -86,7 +86,7 @@ class Reservations:
         return found
 
     def closed_to(self, group_id: str) -> dict[str, str]:
-        """Clusters that a group may not come back to yet, and for whom it left them."""
+        """The clusters that a group may not come back to yet, each with the groups for which it left."""
         return {c.cluster: claimant for claimant, c in self._claims.items() if group_id in c.displaced}
 
     def claim(self, group_id: str, claim: Claim) -> None:
@@ -125,14 +125,17 @@ class Reservations:
         return next((name for name, groups in self._aged.items() if any(group_id == g for g, _ in groups)), "")
 
     def for_others(self, cluster: str, *, but: str = "") -> Ledger:
-        """What a cluster has for those for whom nothing is kept, or for one who claims room that others leave: `but`."""
+        """
+        The ledger of a cluster for groups for which no room is kept there; `but` is one that claims room and sees its
+        own.
+        """
         ledger = self._ledger(cluster)
         if any(c.cluster == cluster and group_id != but for group_id, c in self._claims.items()):
             ledger.leave_to(self._to_come(cluster, but=but))
         return self._beside_the_aged(ledger, cluster)
 
     def without(self, leaving: frozenset[str], cluster: str, *, but: str) -> Ledger:
-        """What a cluster will have for `but` when these are gone as well."""
+        """The ledger of a cluster for the group `but`, as it will be when these groups are gone as well."""
         return self._beside_the_aged(self._to_come(cluster, without=leaving, but=but), cluster)
 
     def _beside_the_aged(self, ledger: Ledger, cluster: str) -> Ledger:
@@ -141,7 +144,10 @@ class Reservations:
         return ledger
 
     def _to_come(self, cluster: str, *, without: frozenset[str] = NOBODY, but: str = "") -> Ledger:
-        """A cluster as it will be when all who leave are gone, and all who claim their room are there."""
+        """
+        The ledger of a cluster as it will be when all groups that leave are gone, and those that claim their room are
+        there.
+        """
         ledger = self._ledger(cluster, without=without, settled=True)
         for group_id, claim in self.claims():
             if claim.cluster == cluster and group_id != but:
@@ -149,7 +155,10 @@ class Reservations:
         return ledger
 
     def _after_the_end(self, cluster: str, number: int, since: datetime) -> Ledger:
-        """A cluster when those have ended who came before a time, and the first so many aged groups are there."""
+        """
+        The ledger of a cluster when the groups that came before a time have ended, and the first aged groups, so many,
+        are there.
+        """
         ledger = self._to_come(cluster, without=self._ending(cluster, since))
         for group_id, _ in self._aged[cluster][:number]:
             self._take(ledger, group_id, cluster)
