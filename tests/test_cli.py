@@ -271,6 +271,23 @@ def test_what_cannot_be_written_is_named_as_it_was_asked_for(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_file_that_may_not_be_replaced_is_named_and_nothing_is_left_beside(
+    fleet: Path, tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As somebody else's in a folder like /tmp, where one may write a file and not replace that one."""
+    (tmp_path / "out.html").write_text("theirs")
+
+    def refused(beside: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(beside), None, str(target))
+
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    monkeypatch.setattr(Path, "replace", refused)
+    ran = run(capfd, "report", "-o", "out.html", str(fleet))
+    assert ran.code == 1 and "error: out.html: Operation not permitted" in ran.err
+    assert set(tmp_path.iterdir()) == before and (tmp_path / "out.html").read_text() == "theirs"
+
+
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no /dev/zero")
 @pytest.mark.parametrize(
     "command",
