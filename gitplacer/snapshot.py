@@ -57,43 +57,46 @@ NOBODY_STANDS_BY: Mapping[str, Mapping[str, Bystander]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Snapshot:
-    """
-    The inputs of a pass.
-
-    `deployment` is the deployment tree, and `deployed_files` reads it.
-    `broken_capacity` are clusters whose snapshot cannot be used; `profiles` is what each cluster can do
-    and `variants` what objects are there; `broken_records` are ids of groups whose record
-    cannot be read; `foreign_paths` are paths of the deployment repo that somebody else changed since our last
-    commit; `reverted` and `merged` are, by group, what somebody did with relocations of ours.
-
-    `capacity` is what counts: of a cluster that sleeps or wakes what it has when it is awake. `reported` is what was reported.
-    `epochs` is the greatest that was ever written to each sync unit, (cluster, unit), of the deployment repo.
-    `states` are those of clusters that may sleep, as this pass finds them, and `left_states` those that the deployment repo has;
-    `held_states` are clusters whose state stays as it is, each with why. `removed` are the removals that the deployment repo remembers; None
-    where somebody else changed that. `bystanders` are, by cluster and id, groups that stay there and of which nothing else is known.
-    """
+    """The inputs of a pass: what a decision may use, by the names of clusters and the ids of groups."""
 
     source: Source
     groups: Mapping[str, Group]
     capacity: Mapping[str, CapacitySnapshot]
+    """What counts: of a cluster that sleeps or wakes, what it has when it is awake."""
     broken_capacity: frozenset[str]
+    """Clusters whose snapshot cannot be used."""
     profiles: Mapping[str, ClusterProfile]
+    """What each cluster can do."""
     variants: Variants
+    """What objects are on each cluster."""
     records: Mapping[str, PlacementRecord]
+    """As they are to be understood after what people did by hand (`heard`)."""
     broken_records: frozenset[str]
+    """Groups whose record cannot be read."""
     deployment: Tree
+    """The deployment tree, which `deployed_files` reads."""
     foreign_paths: frozenset[str]
+    """Paths of the deployment repo that somebody else has changed since our last commit."""
     reverted: Mapping[str, RevertedMove]
+    """Relocations of ours that somebody has reverted."""
     merged: Mapping[str, MergedMove]
+    """Relocations that we proposed and somebody has merged."""
     now: datetime
     problems: tuple[Problem, ...]
     reported: Mapping[str, CapacitySnapshot]
+    """What clusters reported, as far as it is believed."""
     epochs: Mapping[tuple[str, str], int]
+    """The greatest epoch that was ever written to each sync unit, (cluster, unit), of the deployment repo."""
     states: Mapping[str, ClusterState]
+    """The states of clusters that may sleep, as this pass finds them."""
     left_states: Mapping[str, ClusterState]
+    """The same as the deployment repo has them."""
     held_states: Mapping[str, str]
+    """Clusters whose state stays as it is, each with why."""
     removed: tuple[Removal, ...] | None
+    """The removals that the deployment repo remembers; None where somebody else has changed that."""
     bystanders: Mapping[str, Mapping[str, Bystander]]
+    """By cluster and id, groups that stay there and of which nothing else is known."""
     deployed_files: DeployedFiles = field(compare=False)
 
     def standby_of(self, cluster: str) -> Standby | None:
