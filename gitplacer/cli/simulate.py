@@ -13,7 +13,7 @@ from gitplacer.cli.options import FAILED_ON, OneOf, choice, failing_on, fleet
 from gitplacer.cli.teaching import Taught
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gitplacer.hydrate import Inputs
     from gitplacer.model.fates import Given, Supposed
@@ -94,17 +94,11 @@ def command(
     from gitplacer.formats.options import Options
     from gitplacer.formats.simulation import many_text, one_text, simulation_json
     from gitplacer.passes.looking import looked_at
-    from gitplacer.settings import UsageError, settings
-    from gitplacer.whatif import Unsupposable
+    from gitplacer.settings import settings
 
     sweeps = every_cluster or pairs
-    if among is not None and not sweeps:
-        raise UsageError("--among is for --every-cluster and --pairs", "add one of them")
-    for value, name in ((runner, "--runner"), (processes, "--processes"), (ray_address, "--ray-address")):
-        if value is not None and not sweeps and not scenario_files:
-            raise UsageError(f"{name} is for --every-cluster, --pairs and --scenario", "add one of them")
-    if sweeps and scenario_files:
-        raise UsageError("--scenario is asked by itself", "leave out --every-cluster and --pairs")
+    ways = {"--runner": runner, "--processes": processes, "--ray-address": ray_address}
+    _refuse_what_does_not_go_together(sweeps, bool(scenario_files), among, ways)
     run = chosen_runner(runner, processes, ray_address)
     chosen = settings(**where)
     note_work_tree(chosen)
@@ -112,7 +106,7 @@ def command(
         with progress() as say:
             looked = stack.enter_context(looked_at(chosen, work_tree=True, progress=say))
             note_unplaced(chosen, looked, FIRST_PASS)
-            try:
+            with _refusing_unsupposable():
                 supposed = _given(looked, lose, drain, cordon, add, remove, replicas, price)
                 if sweeps:
                     asking, given = _on_top(looked, supposed)
@@ -120,12 +114,8 @@ def command(
                 else:
                     questions = _cases(looked, supposed, scenario_files)
                     asking, given = _on_top(looked, None)
-            except Unsupposable as error:
-                raise UsageError(str(error), error.hint) from None
-        try:
+        with _refusing_unsupposable():
             found = run(asking, questions, "losing clusters" if sweeps else "planning what is supposed")
-        except Unsupposable as error:
-            raise UsageError(str(error), error.hint) from None
         inputs = _inputs_told(looked.inputs)
     options = Options(verbose=everything, style=style())
     if output == "json":
@@ -138,6 +128,33 @@ def command(
     if failed:
         note(f"failed on: {', '.join(failed)}")
     return FAILED_ON if failed else 0
+
+
+def _refuse_what_does_not_go_together(
+    sweeps: bool, has_scenarios: bool, among: str | None, ways: Mapping[str, object]
+) -> None:
+    """Raises UsageError. `ways` are the options that say where suppositions are worked out, None where they are not given."""
+    from gitplacer.settings import UsageError
+
+    if among is not None and not sweeps:
+        raise UsageError("--among is for --every-cluster and --pairs", "add one of them")
+    for name, value in ways.items():
+        if value is not None and not sweeps and not has_scenarios:
+            raise UsageError(f"{name} is for --every-cluster, --pairs and --scenario", "add one of them")
+    if sweeps and has_scenarios:
+        raise UsageError("--scenario is asked by itself", "leave out --every-cluster and --pairs")
+
+
+@contextlib.contextmanager
+def _refusing_unsupposable() -> Iterator[None]:
+    """Raises UsageError for what cannot be supposed."""
+    from gitplacer.settings import UsageError
+    from gitplacer.whatif import Unsupposable
+
+    try:
+        yield
+    except Unsupposable as error:
+        raise UsageError(str(error), error.hint) from None
 
 
 def _has(found: Supposed, word: str) -> bool:
