@@ -90,8 +90,8 @@ class Lack(NamedTuple):
 
 class Stage:
     """
-    `room` is what the snapshot shows as free, with nothing promised; `objects` what it shows in full, made when first needed;
-    `repels`: something that runs there keeps certain pods away.
+    `room` is what the snapshot shows as free, with nothing promised; `objects` makes all that the snapshot shows, when
+    it is first needed; `repels`: something that runs there keeps certain pods away.
     """
 
     def __init__(
@@ -112,15 +112,15 @@ class Stage:
 
     def anew(self) -> Stage:
         """
-        The same for another pass: what was worked out is not worked out again, but it is as if nobody had asked. What is known
-        without a trial must not depend on what an earlier pass has tried.
+        The same stage for another pass. What was computed is not computed again, but counts as not asked yet: what is
+        known without a trial must not depend on what an earlier pass has tried.
         """
         twin = copy.copy(self)
         twin._heard = set()
         return twin
 
     def overheard(self, ask: Callable[[], Answer]) -> tuple[Answer, frozenset[_Key]]:
-        """What a question comes to that asks this stage, and which answers of the stage went into it."""
+        """The answer of a function that asks this stage, and the keys of the answers of the stage that went into it."""
         before, self._heard = self._heard, set()
         found = ask()
         heard = frozenset(self._heard)
@@ -128,7 +128,7 @@ class Stage:
         return found, heard
 
     def tell(self, heard: frozenset[_Key]) -> None:
-        """As if somebody had asked who was given these answers."""
+        """Count these answers as asked for in this pass."""
         self._heard |= heard
 
     @cached_property
@@ -149,7 +149,9 @@ class Stage:
         return self._made
 
     def minds(self, gang: Gang, coming: Arrivals | None = None) -> bool:
-        """Whether where a gang may be depends on more than nodes and room."""
+        """
+        Whether where a gang may be depends on more than nodes and room: on rules about other pods, its own or theirs.
+        """
         roster = Roster.of(gang)
         if roster.may_mind and any(self.ruled(pods) for pods in roster):
             return True
@@ -158,7 +160,10 @@ class Stage:
         return self._repels or (coming is not None and coming.repels)
 
     def has_no_slices(self, gang: Gang, *, added: bool = False) -> bool:
-        """Whether some pods have to be hosts of a slice, and no node, nor one that may be `added`, has the label that says of which it is one."""
+        """
+        Whether some pods have to be hosts of a slice, and no node has the label that says which slice it is part of;
+        `added`: nor one that may be added.
+        """
         if not Roster.of(gang).may_mind:
             return False
         sliced = (pods for pods in gang if pods.count and pods.slice_size > 1)
@@ -167,7 +172,7 @@ class Stage:
         return any(key not in nodes.label_keys and not (added and key in nodes.type_label_keys) for key in keys)
 
     def ruled(self, pods: PodSet) -> bool:
-        """Whether rules about other pods hold for some."""
+        """Whether a rule about other pods holds for these."""
         return pods.shape.minds_others or bool(slice_key(pods, self._slice_topology))
 
     def _sorts(self, sets: Collection[PodSet]) -> int:
@@ -324,7 +329,7 @@ class Stage:
         return crowd.sure(own, coming.table, lucky)
 
     def _own_proofs(self, added: tuple[str, ...]) -> OwnProofs:
-        """Those of the cluster with machines that are to come as if they were there."""
+        """The proofs of gangs that keep to themselves, on the cluster with the machines that are to come."""
         if added not in self._proofs:
             self._proofs[added] = OwnProofs(self._site(added), self._with_machines(added))
         return self._proofs[added]

@@ -50,8 +50,9 @@ BLOCKS = np.array([0, 1, 2, 4, 8, 16, 32, 64], dtype=np.int64)
 
 class Wants(Struct, frozen=True):
     """
-    What pods of some shapes look for: shape by shape how much one asks for, whether they break blocks, and whether they ask for a node by name; the
-    columns of the devices that count as theirs, and of all that they ask for.
+    What pods of some shapes look for. By shape, in order: `rows` (shapes × columns), how much one pod asks for;
+    `breaking`, whether it breaks blocks; `named`, whether it asks for a node by name. For all of them: the columns of
+    the `devices` that count as theirs, and of all `resources` that they ask for.
     """
 
     rows: Floats
@@ -63,9 +64,9 @@ class Wants(Struct, frozen=True):
 
 class Weighed:
     """
-    What there is to say of some clusters for a gang, all at once, in arrays of their length: which are `open`, of those that were, and of these
-    the places that are `spare`, the blocks that are `broken`, whether it is `hopeless` to ask for a proof, and how much `more` is asked for than
-    others did in vain.
+    What there is to say of some clusters for a gang, in arrays as long as these. `open`: those that may have room, of
+    those that were open before. Of these, the `spare` places, the blocks that are `broken`, whether a proof is
+    `hopeless`, and how much `more` is asked for than other gangs asked for in vain.
     """
 
     def __init__(self, open_: Mask) -> None:
@@ -78,8 +79,9 @@ class Weighed:
 
 class Doubted(NamedTuple):
     """
-    What is known against so many pods of a shape, by number of a cluster; empty where nothing is: the `least` of them that have no proof there even by
-    themselves, and the least `in_vain` of what they mostly ask for, of which these pods ask for an `amount`.
+    What is known against so many pods of a shape, in arrays over all clusters that are empty where nothing is known:
+    the `least` number of such pods that has no proof even by itself; the least amount of the resource that they ask for
+    most which was asked for `in_vain`; and the `amount` of it that they ask for.
     """
 
     least: Counts
@@ -89,8 +91,8 @@ class Doubted(NamedTuple):
 
 class _Looks(NamedTuple):
     """
-    What pods of a shape look at: which classes of nodes take them, how much of each resource one asks for, and of which devices its blocks are; and
-    whether amounts are so large that only whole numbers are `exact`.
+    What a pod of a shape looks at: `admits`, a mask over classes of nodes; its `request` by column; `blocking`, a mask
+    over columns, the devices that make up its blocks. `exact`: amounts are so large that only whole numbers will do.
     """
 
     admits: Mask
@@ -101,8 +103,8 @@ class _Looks(NamedTuple):
 
 class _Kept:
     """
-    The places for a shape on each cluster by block, after so many changes to the fleet's nodes; those of clusters that are `known`, since nobody
-    has asked about others.
+    The places for a shape, clusters × blocks, as of the change to the fleet's nodes that was `seen` last; only those of
+    clusters that are `known` hold.
     """
 
     def __init__(self, looks: _Looks, clusters: int) -> None:
@@ -119,7 +121,9 @@ class _Kept:
         return twin
 
     def learn(self, clusters: Indexes, counts: Counts) -> None:
-        """What was counted on some clusters. What is too much to be counted further is counted anew each time."""
+        """
+        Take over what was counted on some clusters. Counts too large to be kept up to date are counted anew each time.
+        """
         self.counts[clusters] = np.minimum(counts, MOST)
         self.totals[clusters] = self.counts[clusters].sum(axis=1, dtype=np.int64)
         self.known[clusters] = (counts < _FAR).all(axis=1)
@@ -133,10 +137,8 @@ SURVEYS = Patience("gitplacer.placement.compiledsurvey", 1_000)
 
 class Survey:
     """
-    One row of free amounts for each node of the fleet, those of a cluster together, in columns by resource. Clusters are numbered as
-    their ledgers came.
-
-    Whoever writes to a ledger tells `update`.
+    The free amounts of every node of the fleet, a row for each resource, the nodes of a cluster side by side. Clusters
+    are numbered in the order of their ledgers. Whoever writes to a ledger calls `update`.
     """
 
     def __init__(self, ledgers: Sequence[Ledger], columns: Columns, patience: Patience = SURVEYS) -> None:
@@ -181,7 +183,10 @@ class Survey:
         return twin
 
     def update(self, index: int, ledger: Ledger, machines: Collection[int] | None = None) -> None:
-        """Take over what is free on a cluster now. Where only some machines may have changed it is these, and others that are not there yet."""
+        """
+        Take over what is free on a cluster now. `machines`, by number, are those that may have changed, None for any;
+        numbers of machines that are not there yet are passed over.
+        """
         free, rows, compiled = ledger.free_on_nodes(), self._rows_of(index), self._patience.compiled
         if machines is None:
             changed: Indexes = np.flatnonzero((free != self._free[:, rows].T).any(axis=1))
@@ -199,8 +204,8 @@ class Survey:
 
     def may_have_room(self, gang: Gang, asked: Indexes) -> Mask:
         """
-        Which of some clusters may have room for a gang: as much of everything, in all, as it asks, and as many places for each
-        shape as it has pods. The others surely have none.
+        A mask over `asked`: which clusters may have room for a gang, that is, in all as much of everything as it asks
+        for, and for each shape as many places as it has pods. The others surely have none.
         """
         counts, compiled = Roster.of(gang).counts, self._patience.compiled
         need, named = self.need(counts), self.wants(counts).named
@@ -221,18 +226,21 @@ class Survey:
         return open_
 
     def need(self, counts: Mapping[PodShape, int]) -> Floats:
-        """How much so many pods ask for in all. In floats, because counts and sums may be anything; so it errs, if at all, towards a closer look."""
+        """
+        How much so many pods ask for in all, by column. In floats, because counts and sums may be anything; it errs, if
+        at all, towards a closer look.
+        """
         need: Floats = np.array([float(count) for count in counts.values()]) @ self.wants(counts).rows
         need *= 1 - 1e-9
         return need
 
     def tightness(self, gang: Gang, asked: Indexes) -> tuple[Counts, Floats]:
         """
-        For some clusters how well a gang sits there; less is better. First what it breaks: each of its pods counts as much as
-        the block that it takes from, smallest blocks first. Then how many devices are free.
+        How tightly a gang would sit on each of some clusters; less is better. First, what it breaks: each of its pods
+        counts as much as the block that it takes from, smallest blocks first. Second, how many devices are free.
 
-        Of a gang that asks for devices, these and the pods that ask for them count; else all devices and all pods, since
-        a node that is full of other pods lends its devices to nobody.
+        If a gang asks for devices, only these and the pods that ask for them count; otherwise all devices and all pods,
+        since a node that is full of other pods lends its devices to nobody.
         """
         counts = Roster.of(gang).counts
         wants = self.wants(counts)
@@ -247,7 +255,7 @@ class Survey:
         return broken, free
 
     def wants(self, shapes: Iterable[PodShape]) -> Wants:
-        """What pods of some shapes look for. Many gangs have the same."""
+        """What pods of some shapes look for; computed once for all gangs of these shapes."""
         key = tuple(shapes)
         if key not in self._wants:
             devices, named = self._columns.devices, [asks_for_a_name(shape) for shape in key]
@@ -275,8 +283,8 @@ class Survey:
         anyway: bool = False,
     ) -> Weighed:
         """
-        What `may_have_room`, `tightness` and `spare` say of some clusters that are open, and what is known `against` the pods of a gang, in one go, by
-        machine code; `anyway`: also of those that have no room.
+        `may_have_room`, `tightness` and `spare` of some clusters that are open, with what is known `against` the pods
+        of a gang, in one go by machine code. `anyway`: also of those that have no room.
         """
         counts, found = Roster.of(gang).counts, Weighed(open_)
         if not anyway:
@@ -295,13 +303,13 @@ class Survey:
 
     @property
     def totals(self) -> Floats:
-        """What is free in all, by number of a cluster and column. Do not write to it."""
+        """What is free in all, clusters × columns. Do not write to it."""
         return self._totals
 
     def in_order(self, asked: Indexes, keys: Sequence[Counts | Mask]) -> Iterator[int]:
         """
-        Where in `asked` stand, one after another, some clusters in the order of some keys, the first of which counts most, then by number. Mostly the
-        first few are asked for: who is quick finds these before all are put in order.
+        Positions in `asked`, one by one, in the order of some keys, the first of which counts most, then of cluster
+        numbers. Mostly only the first few are asked for, so machine code finds these before all are sorted.
         """
         compiled = self._patience.compiled
         if compiled is not None and len(asked) > SOME[0]:
@@ -311,7 +319,10 @@ class Survey:
             yield from np.lexsort((asked, *keys[::-1])).tolist()
 
     def spare(self, gang: Gang, asked: Indexes) -> Counts:
-        """For some clusters how many places are left beside those that a gang needs, of its pods that have the fewest."""
+        """
+        For each of some clusters, how many places are left beside a gang for the shape of its pods that has the fewest
+        left.
+        """
         left: Counts = np.full(len(asked), MOST, dtype=np.int64)
         for shape, count in Roster.of(gang).counts.items():
             if count and not asks_for_a_name(shape):
@@ -319,11 +330,11 @@ class Survey:
         return left
 
     def places(self, shape: PodShape, asked: Indexes) -> Counts:
-        """How many pods of a shape some clusters take, if there are no others."""
+        """For each of some clusters, how many pods of a shape it takes, if there are no others."""
         return self._kept(shape, asked).totals[asked]
 
     def beside_blocks(self, shape: PodShape, asked: Indexes) -> Counts:
-        """The places for a shape on some clusters by the size of the block of free devices that is on their node."""
+        """The places for a shape, clusters × blocks: by the size of the block of free devices on their node."""
         return self._kept(shape, asked).counts[asked].astype(np.int64)
 
     def _kept(self, shape: PodShape, asked: Indexes, open_: Mask | None = None) -> _Kept:
