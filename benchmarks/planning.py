@@ -19,7 +19,7 @@ from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import at_work
 from gitplacer.placement.plan import plan
 from gitplacer.settings import settings
-from gitplacer.snapshot import read_snapshot
+from gitplacer.snapshot import snapshot_of
 
 
 def main(source: str, deployment: str, now: str) -> None:
@@ -28,14 +28,7 @@ def main(source: str, deployment: str, now: str) -> None:
     memo = ParseCache(chosen.cache_dir)
     with at_work(chosen, memo, lambda message: None) as work:
         given = work.inputs
-        snapshot = read_snapshot(
-            source=given.source,
-            capacity=given.capacity,
-            deployment=given.deployment,
-            foreign_paths=frozenset(given.foreign),
-            now=given.now,
-            memo=memo,
-        )
+        snapshot = snapshot_of(given, memo)
         layout = Layout(snapshot, given.source, memo)
         start, by_clock = time.process_time(), time.perf_counter()
         planned = plan(snapshot, with_candidates=False, edits=layout.edits)

@@ -33,7 +33,7 @@ from gitplacer.placement.onepass import NOBODY_RESTS
 from gitplacer.placement.plan import Plan, plan
 from gitplacer.placement.wakes import ClusterOutcome, cleared, outcomes, woken_for
 from gitplacer.problems import Problem
-from gitplacer.snapshot import NOBODY_STANDS_BY, Snapshot, read_snapshot
+from gitplacer.snapshot import NOBODY_STANDS_BY, Snapshot, snapshot_of
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.signers import uncounted_problem
 from gitplacer.tree import Changes, Tree, differing_paths
@@ -218,20 +218,7 @@ def _planned_with(
     asleep: Collection[str] = (),
 ) -> tuple[Layout, Plan]:
     """The plan of a fleet in which some clusters are new, and some have just been put to sleep."""
-    snapshot = read_snapshot(
-        source=inputs.source,
-        capacity=inputs.capacity,
-        deployment=inputs.deployment,
-        foreign_paths=frozenset(inputs.foreign),
-        reverted=inputs.reverted,
-        merged=inputs.merged,
-        now=inputs.now,
-        memo=known.memo,
-        new_clones=clones,
-        asleep=asleep,
-        trusted=inputs.trusted,
-        bystanders=known.bystanders,
-    )
+    snapshot = snapshot_of(inputs, known.memo, new_clones=clones, asleep=asleep, bystanders=known.bystanders)
     refuse_foreign_root(snapshot, inputs.deployment)
     if known.once_read is not None:
         known.once_read(snapshot)

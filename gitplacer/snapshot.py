@@ -24,6 +24,7 @@ from gitplacer.deployed import Deployed, DeployedFiles
 from gitplacer.dispatching import queues, too_many_problems
 from gitplacer.grouping import Group, group_objects
 from gitplacer.heard import heard
+from gitplacer.inputs import Inputs
 from gitplacer.kept import REMOVALS_FILE, read_records, read_removals, read_states
 from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.clusterstate import ClusterState
@@ -286,6 +287,31 @@ def read_snapshot(
         removed=removed,
         bystanders=dict(bystanders),  # which is sent to other processes
         deployed_files=DeployedFiles(deployment, memo),
+    )
+
+
+def snapshot_of(
+    inputs: Inputs,
+    memo: Memo,
+    *,
+    new_clones: Mapping[str, str] = MappingProxyType({}),
+    asleep: Collection[str] = (),
+    bystanders: Mapping[str, Mapping[str, Bystander]] = NOBODY_STANDS_BY,
+) -> Snapshot:
+    """`read_snapshot` of the inputs of a pass. Raises Rejected."""
+    return read_snapshot(
+        source=inputs.source,
+        capacity=inputs.capacity,
+        deployment=inputs.deployment,
+        foreign_paths=frozenset(inputs.foreign),
+        reverted=inputs.reverted,
+        merged=inputs.merged,
+        now=inputs.now,
+        memo=memo,
+        new_clones=new_clones,
+        asleep=asleep,
+        trusted=inputs.trusted,
+        bystanders=bystanders,
     )
 
 

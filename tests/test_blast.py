@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gitplacer.formats.blast import blast_text
 from gitplacer.formats.options import Options
+from gitplacer.kinds.fleet import FleetSpec
 from gitplacer.model.blasts import Blast
 from gitplacer.model.fates import Fate
 from gitplacer.source.files import InMemory
@@ -53,6 +55,16 @@ def test_a_group_that_must_leave_is_touched_now_and_one_that_stays_is_not() -> N
     assert {t.fate for t in found.touched} <= {Fate.MOVES, None}
     assert found.moves >= 1
     assert found.total == 3
+
+
+def test_what_is_supposed_is_supposed_of_the_fleet_that_is_trusted() -> None:
+    """Also where a pass is due, after which the fleet is read again."""
+    story = fleet()
+    story.source |= rayservice("web", "new")
+    trusted = FleetSpec(system_namespace="ours")
+    ground = Ground.of(replace(story.inputs(), trusted=trusted), InMemory())
+    assert ground.due.steps
+    assert ground.snapshot.source.own.fleet.spec == trusted
 
 
 def test_a_wider_choice_moves_nobody_and_is_told_all_the_same() -> None:

@@ -26,7 +26,7 @@ from gitplacer.scenarios.script import Script
 from gitplacer.scenarios.sightings import observed_files
 from gitplacer.scenarios.supposing import Case, cases
 from gitplacer.scenarios.verdict import Commit, Difference, commits_of, differences
-from gitplacer.snapshot import read_snapshot
+from gitplacer.snapshot import snapshot_of
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.fleetspec import fleet_spec
 from gitplacer.tree import Tree
@@ -248,12 +248,8 @@ class OnTrees(Struct):
 
     def supposing(self, parts: tuple[Supposition, ...], now: datetime) -> Hydration:
         inputs = self._inputs(now)
-        base = read_snapshot(
-            source=inputs.source, capacity=inputs.capacity, deployment=inputs.deployment,
-            foreign_paths=frozenset(inputs.foreign), now=now, memo=self.memo,
-        )  # fmt: skip
         try:
-            supposed = Together(parts).applied(inputs, base, self.memo)
+            supposed = Together(parts).applied(inputs, snapshot_of(inputs, self.memo), self.memo)
         except Unsupposable as error:
             raise Unstageable(f"{error}; {error.hint}" if error.hint else str(error)) from None
         return hydrate(supposed, memo=self.memo, with_candidates=self.with_candidates)

@@ -29,11 +29,11 @@ from gitplacer.model.verdicts import Verdicts, verdicts_of
 from gitplacer.placement.updating import no_edits
 from gitplacer.plaintext import printable
 from gitplacer.problems import Problem, Severity
-from gitplacer.snapshot import Snapshot
+from gitplacer.snapshot import Snapshot, snapshot_of
 from gitplacer.source.files import Memo
 from gitplacer.source.manifests import PLATFORM
 from gitplacer.tree import Tree
-from gitplacer.whatif.suppositions import Supposition, read_again
+from gitplacer.whatif.suppositions import Supposition
 
 OUT_OF_SERVICE = ("Lost", "Draining")
 """States of clusters that their groups leave."""
@@ -67,7 +67,7 @@ class Ground(Struct, frozen=True, dict=True):
         """Make the pass that is due. Raises Rejected as `hydrate` does."""
         due = hydrate(inputs, memo=memo, with_candidates=False)
         after = structs.replace(inputs, deployment=due.tree) if due.steps else inputs
-        return Ground(inputs, due, after, due.snapshot if not due.steps else read_again(after, memo), memo)
+        return Ground(inputs, due, after, due.snapshot if not due.steps else snapshot_of(after, memo), memo)
 
     def to_send(self) -> Ground:
         """The same for other processes, which need not plan the pass that is due again; `asked` and `memo` must be in memory."""

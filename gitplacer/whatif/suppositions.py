@@ -23,7 +23,7 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.model.counts import Count
 from gitplacer.plaintext import few, printable
 from gitplacer.problems import nearest
-from gitplacer.snapshot import Snapshot, read_snapshot
+from gitplacer.snapshot import Snapshot, snapshot_of
 from gitplacer.source.files import Memo, NoMemo
 from gitplacer.source.manifests import SourceObject
 from gitplacer.tree import Changes, Tree
@@ -286,17 +286,9 @@ class Together(Struct, frozen=True):
         memo = memo or NoMemo()
         for number, part in enumerate(self.parts):
             if number and isinstance(self.parts[number - 1], MOVES_FILES):
-                base = read_again(inputs, memo)  # what later parts name may have come, or gone
+                base = snapshot_of(inputs, memo)  # what later parts name may have come, or gone
             inputs = part.applied(inputs, base)
         return inputs
-
-
-def read_again(inputs: Inputs, memo: Memo) -> Snapshot:
-    """What is read of inputs."""
-    return read_snapshot(
-        source=inputs.source, capacity=inputs.capacity, deployment=inputs.deployment,
-        foreign_paths=frozenset(inputs.foreign), reverted=inputs.reverted, merged=inputs.merged, now=inputs.now, memo=memo,
-    )  # fmt: skip
 
 
 MOVES_FILES = (AddFiles, AddCluster, RemoveFiles, Together)
