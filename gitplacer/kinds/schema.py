@@ -11,7 +11,7 @@ import ast
 import inspect
 import itertools
 import re
-import textwrap
+import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -117,14 +117,19 @@ def _with_subclasses(model: type[Model]) -> Iterator[type[Model]]:
 @cache
 def _texts(model: type[Model]) -> tuple[tuple[str, str], ...]:
     """The fields that a class itself declares, each with the string that follows it."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
-    assert isinstance(tree, ast.ClassDef)
     return tuple(
         (field.target.id, inspect.cleandoc(text.value.value))
-        for field, text in itertools.pairwise(tree.body)
+        for field, text in itertools.pairwise(_classes(model.__module__)[model.__name__].body)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
         and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     )  # fmt: skip
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The classes at the top of a module, as they are written. `inspect.getsource` of each of them would parse the module for each."""
+    body = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {node.name: node for node in body if isinstance(node, ast.ClassDef)}
 
 
 def _tidied(schema: Any) -> Any:
