@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.redactor import _Hidden
-from tests import provenance
+from tests import compiling, provenance
 
 pytest_plugins = ["tests.browsers"]
 
@@ -42,9 +42,10 @@ def _begin(_: None) -> None:
 def pytest_collection_finish() -> None:
     """
     What was imported and collected stays until the end: the collector of garbage need not look at it again and again. Hypothesis asks the collector whether
-    somebody holds what it registers, and on Python 3.14 warns if all who do are frozen. So it does that before.
+    somebody holds what it registers, and on Python 3.14 warns if all who do are frozen. So it does that before. And no process compiles what another does.
     """
     _begin()
+    compiling.in_turn()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
