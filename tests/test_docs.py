@@ -59,26 +59,22 @@ def fenced(page: str, language: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def drafts() -> dict[str, str]:
-    return generate.drafts()
-
-
-@pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sessions.make_demo(tmp_path_factory.mktemp("docs"))
 
 
-def test_generated_pages_are_up_to_date(drafts: dict[str, str]) -> None:
-    wanted = {path: read(path) if path in WITH_SESSIONS else text for path, text in drafts.items()}
+def test_generated_pages_are_up_to_date() -> None:
+    wanted = {path: read(path) if path in WITH_SESSIONS else text for path, text in generate.drafts().items()}
     assert list(generate.outdated(wanted)) == [], "run: python docs/generate.py"
 
 
 @pytest.mark.parametrize("page", SESSIONS)
-def test_what_a_page_quotes_is_what_is_printed(page: str, drafts: dict[str, str], demo: Path, tmp_path: Path) -> None:
-    if sessions.needs_kubectl(drafts[page]) and shutil.which("kubectl") is None:
+def test_what_a_page_quotes_is_what_is_printed(page: str, demo: Path, tmp_path: Path) -> None:
+    draft = generate.drafters()[page]()
+    if sessions.needs_kubectl(draft) and shutil.which("kubectl") is None:
         pytest.skip("there is no kubectl")
     (tmp_path / "session").mkdir()
-    told = sessions.refreshed(drafts[page], tmp_path / "session", demo)
+    told = sessions.refreshed(draft, tmp_path / "session", demo)
     assert generate.same(told, read(page)) or told == read(page), "run: python docs/generate.py"
 
 
