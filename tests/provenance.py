@@ -31,6 +31,7 @@ from gitplacer.scenarios import telling
 from gitplacer.settings import Settings
 from gitplacer.source.files import Memo, ReadFile
 from gitplacer.trailers import ProvenanceClaim, read_claim
+from gitplacer.tree import Entry
 from gitplacer.treeids import tree_id
 
 COUNT = {"commits": 0, "passes": 0}
@@ -61,6 +62,11 @@ class Remembering(Memo):
 
 
 MEMO = Remembering()
+
+
+LISTED: dict[str, Mapping[str, Entry]] = {}
+"""What trees hold, by their ids: a proof reads what the pass has read, and what the proof before."""
+MOST_LISTED = 1000
 
 
 ALL = os.environ.get("GITPLACER_PROVE") == "all"
@@ -103,7 +109,12 @@ def again(
 
 def watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prove what is published from now on."""
-    publish = reconcile._publish
+    publish, listed = reconcile._publish, Repository._listed_whole
+
+    def noted(repository: Repository, tree: str) -> Mapping[str, Entry]:
+        if len(LISTED) >= MOST_LISTED:
+            LISTED.clear()
+        return LISTED.setdefault(tree, listed(repository, tree))
 
     def proving(work: Work, commits: list[NewCommit], settings: Settings, proposals: Mapping[str, NewCommit]) -> str:
         tip = publish(work, commits, settings, proposals)
@@ -115,8 +126,15 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> None:
         again(inputs, done, with_candidates=with_candidates)
         return done
 
+    monkeypatch.setattr(Repository, "_listed_whole", noted)
     monkeypatch.setattr(reconcile, "_publish", proving)
     monkeypatch.setattr(telling, "hydrate", told)
+
+
+def _list_once(repository: Repository) -> None:
+    """Let one repository list no tree of which it is known what it holds."""
+    listed = repository._listed_whole
+    repository._listed_whole = lambda tree: LISTED[tree] if tree in LISTED else listed(tree)  # type: ignore[method-assign]
 
 
 def prove(before: Deployment, source: Opened, settings: Settings, tip: str, steps: int, proposals: list[str]) -> None:
@@ -126,6 +144,8 @@ def prove(before: Deployment, source: Opened, settings: Settings, tip: str, step
         Deployment.open(before.address, before.branch, settings.cache_dir) as now,
         Repository.open(address, settings.cache_dir, fetch=settings.rev) as fleet,
     ):
+        _list_once(now.repository)
+        _list_once(fleet)
         past = Past(
             Place(address, fleet.git.git_dir), settings.folder, Place(now.address, now.repository.git.git_dir), now.branch,
             source.spec.deployment.root, tip, now.inputs_tip, source.spec,
