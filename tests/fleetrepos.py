@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from gitplacer.passes.reconcile import Outcome, reconcile
 from gitplacer.settings import Settings, settings
 from tests.gitservers import git
@@ -89,3 +91,13 @@ def edit_by_hand(clone: Path, path: str, line: str = "# by hand", at: str | None
 def merge_by_hand(clone: Path, branch: str, at: str) -> None:
     """Merge a branch of the deployment repo in a clone as a host does that makes a merge commit."""
     git("merge", "-q", "--no-ff", "-m", "Merge pull request #1", f"origin/{branch}", cwd=clone, at=at)
+
+
+_BEGUN: dict[Callable[[Path], Fleet], Fleet] = {}
+
+
+def begun(make: Callable[[Path], Fleet], factory: pytest.TempPathFactory, folder: Path) -> Fleet:
+    """What `make` makes in a directory that is given to it: it is made once, and each test has a copy in a folder of its own."""
+    if make not in _BEGUN:
+        _BEGUN[make] = make(factory.mktemp("begun"))
+    return copied(_BEGUN[make], folder)

@@ -21,7 +21,7 @@ from gitplacer.model.byhand import MergedMove, RevertedMove
 from gitplacer.model.decision import Action
 from gitplacer.passes.reconcile import Outcome
 from gitplacer.trailers import heard_in
-from tests.fleetrepos import Fleet, clone_of, made, silently
+from tests.fleetrepos import Fleet, begun, clone_of, made, silently
 from tests.gitservers import git
 from tests.stories import START, cluster, decisions, policy, rayjob, rayservice, snapshot
 
@@ -31,9 +31,13 @@ RECORD = "placements/prod/api.yaml"
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+def fleet(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    return begun(moved, tmp_path_factory, tmp_path)
+
+
+def moved(folder: Path) -> Fleet:
     """A fleet whose service has just been moved from a, which is draining, to b."""
-    fleet = made(tmp_path)
+    fleet = made(folder)
     fleet.reconcile(5)
     fleet.commit(cluster("a", state="Draining"), "drain a")
     fleet.reconcile(10)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gitplacer.intents.patch import patch
 from gitplacer.tree import Changes, Tree
 from tests.commands import Ran, run
-from tests.fleetrepos import Fleet, made
+from tests.fleetrepos import START, Fleet, begun, made
 from tests.gitservers import git
 from tests.stories import cluster, policy, rayjob, rayservice, snapshot
 
@@ -30,9 +30,13 @@ def _somebody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+def fleet(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    return begun(placed, tmp_path_factory, tmp_path)
+
+
+def placed(folder: Path) -> Fleet:
     """A service on a, of two clusters."""
-    fleet = made(tmp_path)
+    fleet = made(folder)
     fleet.reconcile(5)
     return fleet
 
@@ -305,8 +309,6 @@ def test_a_bare_source_takes_the_commit(fleet: Fleet, shell: Shell, tmp_path: Pa
 
 
 def test_a_fleet_in_a_folder_is_written_in_its_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from tests.fleetrepos import START
-
     fleet = made(tmp_path)
     fleet.commit({f"teams/one/{path}": text for path, text in START.items()}, remove=tuple(START))
     top, fleet.source = fleet.source, fleet.source / "teams/one"

@@ -14,7 +14,7 @@ from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.model.promises import Promise
 from gitplacer.settings import settings
 from tests.commands import run
-from tests.fleetrepos import Fleet, made, silently
+from tests.fleetrepos import Fleet, begun, made, silently
 from tests.stories import START, cluster, policy, rayservice, snapshot
 
 WITHIN = timedelta(minutes=15)
@@ -81,9 +81,13 @@ def test_what_waits_is_told_by_role_and_cause() -> None:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
+def fleet(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    return begun(lived, tmp_path_factory, tmp_path)
+
+
+def lived(folder: Path) -> Fleet:
     """Three services are placed; later passes see one ready, one pending, and another that has moved."""
-    fleet = made(tmp_path)
+    fleet = made(folder)
     fleet.commit(rayservice("prod", "slow") | rayservice("test", "gone"))
     fleet.reconcile(5)
     groups = (
