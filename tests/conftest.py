@@ -28,9 +28,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+_LONG = frozenset({"test_world.py"})
+"""Where tests are that take seconds each, though they are not slow ones."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first, so that no process is left alone with one at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.path.name not in _LONG))
 
 
 @given(st.none())
