@@ -226,6 +226,46 @@ def test_nor_is_one_of_a_group(going: str, expected: str) -> None:
     assert outcome(story.run())["ns/web"] == expected
 
 
+POOLS = ("n1 2 32Gi|, labels: {pool: a}", "n2 4 32Gi|, labels: {pool: b}")
+
+
+def apps_of_pools() -> Story:
+    """One group of two apps that ask the same, each in a pool of its own."""
+    apps = (app("ns", name, "2", spec=f"nodeSelector: {{pool: {name}}}") for name in "ab")
+    text = "---\n".join(text for each in apps for text in each.values())
+    together = policy("together", "select: {}\ngroupBy: {directory: true}")
+    story = Story.of(cluster("a"), together, {"workloads/ns/both/apps.yaml": text}, capacity=snapshot("a", *POOLS))
+    assert outcome(story.run()) == {"ns/both": "Place a Fits"}
+    return story
+
+
+@pytest.mark.parametrize(
+    ("shown", "pool", "expected"),
+    [("n1", "b", "Place a Fits"), ("n1", "a", "Wait  NoClusterFits"), ("n2", "a", "Wait  NoClusterFits")],
+)
+def test_apps_of_a_group_are_told_apart_by_where_they_may_be(shown: str, pool: str, expected: str) -> None:
+    """The one that is not seen yet comes to its own pool, and has the room there."""
+    story = apps_of_pools()
+    pod = f"{{role: pod, node: {shown}, requests: {{cpu: 2, memory: 1Gi}}}}"
+    running = f"groups:\n- {{name: ns/both, phase: Pending, pods: [{pod}]}}\n"
+    story.source |= app("other", "new", "2", spec=f"nodeSelector: {{pool: {pool}}}")
+    story.capacity |= snapshot("a", *POOLS, at=story.now, more=running)
+    assert outcome(story.run())["other/other"] == expected
+
+
+@pytest.mark.parametrize(("pool", "expected"), [("a", "Place a Fits"), ("b", "Wait  NoClusterFits")])
+def test_so_are_their_labels(pool: str, expected: str) -> None:
+    """Who may not be beside the one of pool b may not be in that pool."""
+    story = apps_of_pools()
+    nodes = tuple(node.replace("2 32Gi", "8 32Gi").replace("4 32Gi", "8 32Gi") for node in POOLS)
+    pods = ", ".join(f"{{role: pod, node: {node}, requests: {{cpu: 2, memory: 1Gi}}}}" for node in ("n1", "n2"))
+    apart = f"nodeSelector: {{pool: {pool}}}\n      {away_from('{app: b}')}"
+    story.source["workloads/ns/new/new.yaml"] = app("ns", "new", spec=apart)["workloads/ns/new.yaml"]
+    running = f"groups:\n- {{name: ns/both, phase: Running, pods: [{pods}]}}\n"
+    story.capacity |= snapshot("a", *nodes, at=story.now, more=running)
+    assert outcome(story.run())["ns/new"] == expected
+
+
 HASH = "pod-template-hash"
 SAME_ROLE = "labelSelector: {matchExpressions: [{key: app, operator: Exists}]}"
 

@@ -5,7 +5,7 @@ run, and the pods that others have to mind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.nodes import DEFAULT_PODS, Nodes
 from gitplacer.scheduler import ClusterObjects, Node, Pod
+from gitplacer.scheduler.filters import obstacle
 from gitplacer.scheduler.objects import HOSTNAME, NO_NAMESPACES, PODS, Namespaces, NamespacesByName
 
 UNKNOWN_SIZE = "a pod on it is of unknown size"
@@ -90,8 +91,8 @@ def _listed(snapshot: CapacitySnapshot) -> Iterator[Pod]:
 
 def _running(group: RunningGroup, nodes: Nodes, gang: Gang) -> Iterator[Pod]:
     """
-    The pods of a group that are on a node. What its manifests no longer tell is known by its size alone. Sets of one role may differ in labels
-    only, as two Ray clusters of a RayService do: what more is shown than the first has is of the next.
+    The pods of a group that are on a node. What its manifests no longer tell is known by its size alone. Sets of one role that ask the same may differ in
+    where they may be, and go by that, or in labels only, as two Ray clusters of a RayService do: what more is shown than the first has is of the next.
     """
     left = [pods.count for pods in gang]
     for number, pod in enumerate(group.pods):
@@ -102,12 +103,11 @@ def _running(group: RunningGroup, nodes: Nodes, gang: Gang) -> Iterator[Pod]:
         if found is None:
             yield Pod(name=name, requests=pod.requests, node_name=pod.node, flaw="" if pod.requests else UNKNOWN_SIZE)
         else:
-            alike = (
-                at for at, each in enumerate(gang) if left[at] and (each.role, each.shape) == (found.role, found.shape)
-            )
-            if (first := next(alike, None)) is not None:
-                found = gang[first]
-                left[first] -= 1
+            asked = found.role, found.shape.requests
+            alike = [at for at, each in enumerate(gang) if (each.role, each.shape.requests) == asked]
+            chosen = meant_for(nodes, pod.node, gang, [at for at in alike if left[at]] or alike)
+            found = gang[chosen]
+            left[chosen] = max(0, left[chosen] - 1)
             sized = {"requests": pod.requests} if pod.requests else {}
             now = {"node_name": pod.node, "terminating": pod.terminating}
             yield Pod.of(found.shape, name, found.namespace, found.labels, **{**sized, **now})
@@ -118,6 +118,19 @@ def like(gang: Gang, role: str, requests: Resources) -> PodSet | None:
     able = [pods for pods in gang if pods.role == role]
     same = [pods for pods in able if pods.shape.requests == requests]
     return same[0] if same else max(able, key=lambda pods: by_size(pods.shape), default=None)
+
+
+def meant_for(nodes: Nodes, node: str, gang: Gang, alike: Sequence[int]) -> int:
+    """
+    Which of some sets of a gang, at least one, a pod on a node is of that tells of none: the first of those that may be there, once what passes has passed,
+    and on the fewest nodes besides.
+    """
+    if len(alike) == 1:
+        return alike[0]
+    machine = nodes.machines[nodes.index[node]]
+    there = nodes.lasting(machine.shape, machine.name)
+    able = [at for at in alike if obstacle(gang[at].shape, there) is None] or alike
+    return min(able, key=lambda at: int(nodes.admits(gang[at].shape).sum()))
 
 
 def by_size(shape: PodShape) -> tuple[int, int, int]:

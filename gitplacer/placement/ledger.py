@@ -111,7 +111,7 @@ class Ledger:
         self._proved: set[Gang] = set()
         """The gangs that have a proof in this state."""
         self._replays: dict[tuple[Hashable, ...], tuple[Ledger, tuple[Any, ...], frozenset[Any]]] = {}
-        self.shown = Shown(snapshot.groups, self.nodes.index)
+        self.shown = Shown(snapshot.groups, self.nodes)
         """The pods of groups that the snapshot shows on nodes."""
         for group_id in self.shown.groups:
             self._subtract(group_id, gang_of)
