@@ -226,6 +226,45 @@ def test_nor_is_one_of_a_group(going: str, expected: str) -> None:
     assert outcome(story.run())["ns/web"] == expected
 
 
+GOING = ", terminating: true"
+
+
+def one_pod(*pods: str) -> str:
+    """A group of an app of two cores, with some pods that are shown."""
+    listed = ", ".join(f"{{role: pod, requests: {{cpu: 2, memory: 1Gi}}{pod}}}" for pod in pods)
+    return f"groups:\n- {{name: ns/one, phase: Running, pods: [{listed}]}}\n"
+
+
+def while_one_is_going(*nodes: str, shown: str, cpu: str) -> dict[str, str]:
+    """What becomes of a new app beside one that has two cores on n1, the snapshot as it is `shown` next."""
+    story = Story.of(cluster("a"), ANYWHERE, app("ns", "one", "2"), capacity=snapshot("a", "n1 2 32Gi"))
+    assert outcome(story.run()) == {"ns/one": "Place a Fits"}
+    story.source |= app("ns", "new", cpu)
+    story.capacity |= snapshot("a", *nodes, at=story.now, more=shown)
+    return outcome(story.run())
+
+
+@pytest.mark.parametrize(("pods", "expected"), [
+    ([", node: n1"], "Place a Fits"),
+    ([f", node: n1{GOING}"], "Wait  NoClusterFits"),
+    ([f", node: n1{GOING}", ""], "Wait  NoClusterFits"),  # who follows on it waits for a node already
+    ([f", node: n1{GOING}", ", node: n2"], "Wait  NoClusterFits"),
+    ([f", node: n1{GOING}", ", node: n3"], "Place a Fits"),
+])  # fmt: skip
+def test_whoever_follows_on_a_pod_that_is_going_has_room_too(pods: list[str], expected: str) -> None:
+    """n1 is drained, and n2 takes one pod of two cores. n3 is not for anybody new."""
+    nodes = ("n1 2 32Gi|, unschedulable: true", "n2 2 32Gi", "n3 2 32Gi|, unschedulable: true")
+    shown = while_one_is_going(*nodes, shown=one_pod(*pods), cpu="2")
+    assert shown == {"ns/one": "Keep a Kept", "ns/new": expected}
+
+
+@pytest.mark.parametrize(("n1", "new"), [("", "Place a Fits"), ("|, unschedulable: true", "Wait  NoClusterFits")])
+def test_where_there_is_no_other_place_it_gets_that_of_the_one_that_is_going(n1: str, new: str) -> None:
+    """n2 is too small for it, and for a small app there is room; unless n1 is drained, so that it waits and takes what gets free."""
+    found = while_one_is_going(f"n1 2 32Gi{n1}", "n2 1 32Gi", shown=one_pod(f", node: n1{GOING}"), cpu="1")
+    assert found["ns/new"] == new
+
+
 POOLS = ("n1 2 32Gi|, labels: {pool: a}", "n2 4 32Gi|, labels: {pool: b}")
 
 

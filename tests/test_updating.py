@@ -67,6 +67,12 @@ def test_what_runs_is_what_a_snapshot_shows_where_that_is_more(shown: list[str],
     assert as_it_runs(running(2), None) == running(2)
 
 
+def test_a_pod_that_is_being_deleted_is_none_that_runs_on() -> None:
+    pods: list[dict[str, Any]] = [{"role": "worker/a", "node": "n", "terminating": number < 2} for number in range(5)]
+    there = RunningGroup.model_validate({"name": "x/app", "pods": pods})
+    assert dict(named_roles(as_it_runs(running(2), there))) == {"head": 1, "worker/a": 3}
+
+
 def test_a_policy_that_wants_room_for_fewer_asks_for_fewer_beside() -> None:
     new = service(4, 4)
     autoscaling = new.but(roles=tuple(replace(role, shrinks=role.name != "head") for role in new.roles))

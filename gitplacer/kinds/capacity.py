@@ -93,7 +93,8 @@ class RunningPod(Model):
     reason: str | None = None
     """Why it is pending."""
     terminating: Boolean = False
-    """Whether it is being deleted. Until it is gone it keeps its room and keeps others away, and topology spread does not count it."""
+    """Whether it is being deleted. Until it is gone it keeps its room and keeps others away, and topology spread does not count it. The pod that
+    follows on it is still to come, and holds room too."""
 
 
 class RunningGroup(Model):

@@ -118,7 +118,7 @@ class KueueDemand:
                 each = (pods,) if queue else books.nodes.on_each((pods,))
                 sets += each
                 counted += [(queue, number, requests)] * len(each)
-        unseen = books.shown.not_seen(group_id, tuple(sets))
+        unseen = books.shown.not_seen(group_id, tuple(sets), back=True)
         return [
             _Lot(queue, number, requests, min(number, pods.count - left.count))
             for (queue, number, requests), pods, left in zip(counted, sets, unseen, strict=True)

@@ -530,7 +530,8 @@ class Ledger:
         """
         Take the room of a group that the deployment repo says is here: what the snapshot shows of it is taken
         already, the rest is assumed. False if not all of it finds room. A finished group needs nothing more. `sure`: it was
-        promised room in every order, which holds for as long as it finds room without machines that are to be added. `by_machines`:
+        promised room in every order, which holds for as long as it finds room without machines that are to be added. Pods that follow on such
+        as are being deleted have room beside these, or where there is none their places. `by_machines`:
         it was placed on the strength of such machines, which it keeps for as long as it takes luck to do without.
         `known` is what `fit` is known to find for what is missing, on machines that are there.
         """
@@ -538,6 +539,9 @@ class Ledger:
         packing: Packing | Shortfall | None = known
         if packing is None:
             packing = self.fit(missing, scale_up=False) if missing else Packing(())
+        if isinstance(packing, Shortfall) and self.shown.has_going(group_id):
+            missing = self.shown.not_seen(group_id, gang, back=True)
+            packing = self.fit(missing, scale_up=False)
         sure = sure and isinstance(packing, Packing)
         if isinstance(packing, Shortfall) and scale_up:
             packing = self._placed_with_more(missing)
@@ -552,9 +556,9 @@ class Ledger:
     def beside(self, group_id: str, base: Gang, more: Gang, *, shown: bool) -> Gang:
         """
         The pods that are to run beside those that a placed group has, its `base`, as far as they are not seen. `shown`: they may be
-        among those that the snapshot shows.
+        among those that the snapshot shows. Of which some are being deleted as the update goes on, and nobody follows on them.
         """
-        return self.shown.not_seen(group_id, (*base, *more))[len(base) :] if shown else more
+        return self.shown.not_seen(group_id, (*base, *more), back=True)[len(base) :] if shown else more
 
     def reserve_beside(self, group_id: str, gang: Gang, packing: Packing, *, sure: bool, lucky: bool) -> None:
         """Take the room of pods that come beside those that a group has: until it is released, or for as long as it takes."""

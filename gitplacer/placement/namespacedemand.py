@@ -364,7 +364,7 @@ class NamespaceDemand:
     def _left(self, group_id: str, name: str, pods: Sequence[tuple[Role, PodSet]]) -> list[int]:
         """Of each of some sets of pods how many the snapshot shows neither on a node nor waiting for one."""
         waiting = Counter(self._waiting_on(name).get(group_id, {}))
-        sets = self._pass.books[name].shown.not_seen(group_id, tuple(each for _, each in pods))
+        sets = self._pass.books[name].shown.not_seen(group_id, tuple(each for _, each in pods), back=True)
         found: list[int] = []
         for (role, _), left in zip(pods, sets, strict=True):
             made = min(waiting[role.name], left.count)

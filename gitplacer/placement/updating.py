@@ -261,10 +261,10 @@ def pods_last(how: How, stays: Gang, new: ObjectFacts, reserve: Reserve) -> Gang
 
 
 def as_it_runs(gang: Gang, running: RunningGroup | None) -> Gang:
-    """Pods as a snapshot shows them, where an autoscaler made more of them than the manifest says."""
+    """Pods as a snapshot shows them, but for those that are being deleted, where an autoscaler made more of them than the manifest says."""
     if running is None:
         return gang
-    seen = Counter(pod.role for pod in running.pods)
+    seen = Counter(pod.role for pod in running.pods if not pod.terminating)
     sets = Counter(pods.role for pods in gang)
     return tuple(
         replace(pods, count=max(pods.count, seen[pods.role])) if sets[pods.role] == 1 and pods.role != "pod" else pods
