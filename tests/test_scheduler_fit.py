@@ -224,6 +224,14 @@ def test_fits_is_more_than_a_packing(free: str, gang: list[Json], answer: str) -
     assert fit(nodes(*free.split()), gang).fit == answer
 
 
+@pytest.mark.parametrize("number", range(3))
+def test_each_draw_breaks_ties_in_a_way_of_its_own(number: int) -> None:
+    """Ten draws are ten, for the first pod that has a choice as for those after it."""
+    found = board(nodes(*"88888"), pods(3))
+    runs = [simulate(found, found.class_of, Profile("spread", "drawn", draw)).bound for draw in range(1, 11)]
+    assert len({bound[number] for bound in runs}) >= 4
+
+
 def test_a_tight_fit_says_how_and_what_goes_wrong() -> None:
     answer = fit(nodes("4", "4", "8"), [*pods(2, "a", cpu="4"), *pods(1, "b", cpu="8")])
     assert answer.placement["b-00"] == "n2"

@@ -116,7 +116,7 @@ def _run(
         remaining[k] += 1
     feasible = np.empty(nodes, dtype=np.int64)
     lets, more = np.ones(nodes, dtype=np.bool_), np.zeros(nodes, dtype=np.int64)
-    drawn, begin = seed * 2654435761 % 2**32, 0
+    drawn, begin = _sown(seed), 0
     if nodes > ALL_NODES and seed:
         drawn = _next(drawn)
         begin = _share(drawn, nodes)
@@ -191,6 +191,13 @@ def _run(
             late = 0
         pending = pending[:waiting].copy()
     return pods[:bound], went[:bound], pending, by_luck
+
+
+@_compiled
+def _sown(seed):
+    mixed = seed * 2654435761 % 2**32
+    mixed = (mixed ^ (mixed >> 16)) * 73244475 % 2**32
+    return mixed ^ (mixed >> 16)
 
 
 @_compiled
