@@ -27,15 +27,16 @@ class Shown:
     def __init__(self, groups: Iterable[RunningGroup], nodes: Nodes) -> None:
         self._nodes = nodes
         self._pods: dict[str, list[_Pod]] = {}
+        self._staying: dict[str, list[_Pod]] = {}
         self._going: dict[str, list[_Pod]] = {}
-        """Those among them that are being deleted."""
+        """Those among them that are being deleted, and the others."""
         for group in groups:
             there = self._pods.setdefault(group.name, [])
             for pod in group.pods:
                 if pod.node is not None and pod.node in nodes.index:
                     there.append((pod.role, pod.requests, pod.node))
-                    if pod.terminating:
-                        self._going.setdefault(group.name, []).append(there[-1])
+                    kept = self._going if pod.terminating else self._staying
+                    kept.setdefault(group.name, []).append(there[-1])
 
     @property
     def groups(self) -> Set[str]:
@@ -60,13 +61,12 @@ class Shown:
         meant for that very node, else one that may be on the fewest; if none asks the same, the smallest, so that what is missing is never taken for
         less than it may be. One that is being deleted is none, or `back`: if another may be on its node, which gets its place.
         """
-        shown = self._pods.get(group_id)
-        if not shown:
+        if not self.shows(group_id):
             return gang
         left = [pods.count for pods in gang]
-        going = self._going.get(group_id, ())
-        staying = shown if not going else _without(shown, going)
-        told = [(one, False) for one in staying] + [(one, True) for one in going if back]
+        told = [(one, False) for one in self._staying.get(group_id, ())]
+        if back:
+            told += [(one, True) for one in self._going.get(group_id, ())]
         for one, goes in sorted(told, key=lambda seen: (seen[1], not seen[0][1])):
             if (index := self._meant(one, gang, left, goes=goes)) is not None:
                 left[index] -= 1
@@ -96,11 +96,3 @@ class Shown:
             shapes = [pods.shape for pods in gang if pods.role == role]
             total += requests or max(shapes, key=by_size, default=PodShape()).requests
         return total
-
-
-def _without(pods: Sequence[_Pod], some: Sequence[_Pod]) -> list[_Pod]:
-    """Pods less as many like each of some."""
-    found = list(pods)
-    for one in some:
-        found.remove(one)
-    return found
