@@ -332,14 +332,24 @@ CLASSES: Mapping[int, Class] = {
         },
     ),
     20: Class(
-        title="Documents that are no objects: scalars, lists, templates, marks of a conflict",
-        codes=("NotAMapping", "UnrenderedTemplate", "ConflictMarkers"),
+        title="Documents that are no objects: scalars, lists, templates, marks of a conflict; lines that part documents to Kubernetes and not to YAML",
+        codes=("NotAMapping", "UnrenderedTemplate", "ConflictMarkers", "InvalidYAML"),
         does="A `List` is taken apart, and each item is held against all rules.",
         spellings={
             "a list": here("- a\n- b\n", "NotAMapping"),
             "a text": here("hello\n", "NotAMapping"),
             "a template": here("apiVersion: v1\nkind: {{ .Values.kind }}\n", "UnrenderedTemplate"),
             "a conflict": here("<<<<<<< HEAD\napiVersion: v1\n=======\napiVersion: v2\n>>>>>>> x\n", "ConflictMarkers"),
+            "an object below a key that begins with ---": here(
+                config(
+                    body="---#x:\n  apiVersion: rbac.authorization.k8s.io/v1\n  kind: ClusterRoleBinding\n  metadata: {name: x}"
+                ),
+                "InvalidYAML",
+            ),
+            "a marker after a line that ends like no other": here(
+                config(body=f"data: {{a: b}}\u2028---\n{config(name='d')}")
+            ),
+            "a version of YAML": here(f"%YAML 1.1\n---\n{config()}", "InvalidYAML"),
             "a role in a list in a list": here(
                 as_json(
                     {

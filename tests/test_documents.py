@@ -185,7 +185,7 @@ def test_an_anchor_may_be_set_again() -> None:
 def test_documents_keep_their_own_text() -> None:
     data = (
         b"# one\nkind: A\n---\n# two\nkind: B  # \xc3\xa9\n...\n# three\n---   \nkind: C\n---\n---\n# nothing\n"
-        b"--- {kind: D}\n--- # five\nkind: E\n"
+        b"---\n{kind: D}\n--- # five\nkind: E\n"
     )
     found = documents_of(data)
     assert [one.value["kind"] for one in found] == list("ABCDE")
@@ -196,8 +196,8 @@ def test_documents_keep_their_own_text() -> None:
         b"{kind: D}\n",
         b"# five\nkind: E\n",
     ]
-    assert [one.locate(("kind",)).line for one in found] == [2, 5, 9, 13, 15]
-    assert found[3].locate(("kind",)) == Location("f.yaml", 13, 12)
+    assert [one.locate(("kind",)).line for one in found] == [2, 5, 9, 14, 16]
+    assert found[3].locate(("kind",)) == Location("f.yaml", 14, 8)
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
@@ -368,12 +368,44 @@ def test_a_space_that_is_none_to_yaml_is_told_with_its_line(text: str, line: int
     [
         ("%FOO bar\n---\na: b\n", "a line that begins with % and is no directive of YAML"),
         ("%YAML 2.0\n---\na: b\n", "a version of YAML that is not read"),
+        ("%YAML 1.1\n---\na: b\n", "a %YAML directive, for which Kubernetes refuses the file"),
         ("%YAML 1.1\n%YAML 1.1\n---\na: b\n", "the version of YAML twice"),
     ],
 )
 def test_a_directive_is_told_by_what_is_wrong_with_it(text: str, said: str) -> None:
     (fault,) = parse(text.encode()).faults
     assert (fault.code, fault.message) == ("InvalidYAML", said) and "indentation" not in fault.hint
+
+
+ODD_MARKER = "Kubernetes takes a line that begins with --- for one that parts documents, and this is none"
+UNSEEN_MARKER = "Kubernetes does not see this ---, and reads nothing from here on"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("a: b\n---#c:\n  kind: Role\n", "2:1", ODD_MARKER),  # to Kubernetes two objects
+        ("---#c: {a: b}\n", "1:1", ODD_MARKER),
+        ("a: b\n---c: d\n", "2:1", ODD_MARKER),
+        ("a: 'b\n---c\n d'\n", "2:1", ODD_MARKER),
+        ("---\u00a0\na: b\n", "1:1", ODD_MARKER),
+        ("a: b\n--- {c: d}\n", "2:1", ODD_MARKER),
+        ("---\ra: b\r", "1:1", ODD_MARKER),
+        ("a: b\r---\rc: d\r", "1:6", UNSEEN_MARKER),
+        ("a: b\u2028--- # c\nc: d\n", "1:6", UNSEEN_MARKER),
+    ],
+)
+def test_what_parts_documents_to_kubernetes_and_to_yaml_is_one_thing(text: str, place: str, said: str) -> None:
+    (fault,) = parse(text.encode()).faults
+    assert (f"{fault.line}:{fault.column}", fault.code, fault.message) == (place, "InvalidYAML", said)
+    assert fault.hint
+
+
+@pytest.mark.parametrize("end", ["", " ", "\t", "\r", " \r", " # c", "\t#c\r"])
+def test_a_marker_may_have_a_comment_behind_it(end: str) -> None:
+    parsed = parse(f"a: b\n---{end}\nc: ' ---d'\ne: |\n  ---f\n---{end}".encode())
+    assert not parsed.faults
+    assert [one.value for one in parsed.documents] == [{"a": "b"}, {"c": " ---d", "e": "---f\n"}]
 
 
 LONG_KEY = "k" * 1025

@@ -261,7 +261,10 @@ spec:
         ),
     ),
     "InvalidValue": (policy(f"{SELECT}  placement: {{type: Capasity}}\n"),),
-    "InvalidYAML": (settings("data: {level: info\n"),),
+    "InvalidYAML": (
+        settings("data: {level: info\n"),
+        settings("data: {level: info}\n--- {note: Kubernetes would not see this}\n"),
+    ),
     "MisplacedKind": (Example((("clusters/snapshot.yaml", SNAPSHOT.format("my-cluster")),)),),
     "MissingField": (policy("  placement: {type: Capacity}\n"),),
     "MissingNamespace": (

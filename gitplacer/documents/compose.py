@@ -262,13 +262,16 @@ class _Composer:
                 f"more than {MAX_DOCUMENTS} documents in one file",
                 "split the file",
             )
+        at = event.start_mark.index
         if event.tags:
-            self.flaw(
-                event.start_mark.index,
-                "CustomTag",
-                "a %TAG directive gives tags a meaning of its own",
-                "remove the directive and the tags",
-            )
+            message = "a %TAG directive gives tags a meaning of its own"
+            self.flaw(at, "CustomTag", message, "remove the directive and the tags")
+        elif event.version is not None:
+            # They part documents at `---`, so it is a document by itself, and none that can be read.
+            self.flaw(at, "InvalidYAML", "a %YAML directive, for which Kubernetes refuses the file", "remove the line")
+        elif event.explicit and self.text[at - 1 : at] not in ("", "\n"):
+            message = "Kubernetes does not see this ---, and reads nothing from here on"
+            self.flaw(at, "InvalidYAML", message, "end the line before it with a line feed")
         if event.explicit:
             self.start = self.after_marker(event.end_mark.index)
 

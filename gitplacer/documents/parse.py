@@ -220,7 +220,7 @@ def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[li
     if text.startswith(_LFS):
         hint = "commit the content itself, or take the path out of .gitattributes"
         return [], [Flaw(0, "LFSPointer", "the file is a pointer of Git LFS; its content is not in the repo", hint)]
-    flaws = syntax.conflicts(text, MAX_FLAWS + 1)
+    flaws = syntax.conflicts(text, MAX_FLAWS + 1) or syntax.odd_markers(text, MAX_FLAWS + 1)
     if flaws:
         return [], flaws
     value = as_json(text, most)

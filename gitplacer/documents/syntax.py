@@ -19,6 +19,12 @@ _TEMPLATE = re.compile(r"\{\{|\{%")
 _ODD_SPACE = re.compile(r"^ *(?:- +)*(?:[\w./-]+:)?([\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])", re.MULTILINE)
 """Spaces as web pages and chats have them, before a key or behind its colon: to YAML they are letters."""
 _LINE_END = re.compile("\n")
+_LINE_OF_DASHES = re.compile("\n---")
+_ODD_MARKER = re.compile(r"---(?![ \t]*\r?(?:\n|\Z)|[ \t]+#)")
+"""
+What begins a line and parts documents to Kubernetes, whose readers look at lines before they look at YAML, and not, or not there, to YAML: `---#a: {b: c}` is a
+key. Argo CD, Flux and kubectl take it for a comment behind a marker, and what is below for an object of its own.
+"""
 _MOST_OF_A_KEY = 1024
 """Characters of a key that YAML tells from its colon. Of a longer one libyaml says only that the colon is in the wrong place."""
 _BEFORE_A_KEY = re.compile(r" *(?:- +)*")
@@ -50,7 +56,7 @@ _PLAIN: tuple[tuple[str, str, str], ...] = (
         "a line that begins with % and is no directive of YAML",
         "remove it, or put it in quotes",
     ),
-    ("incompatible YAML document", "a version of YAML that is not read", "write %YAML 1.1, or remove the line"),
+    ("incompatible YAML document", "a version of YAML that is not read", "remove the line"),
     ("duplicate %YAML directive", "the version of YAML twice", "remove one of the two lines"),
     ("undefined tag handle", "an unknown tag", "write the value itself, without the tag"),
     ("expected the node content", "a value is missing here, or starts with a reserved character", "put it in quotes"),
@@ -91,6 +97,22 @@ def conflicts(text: str, limit: int) -> list[Flaw]:
             "keep one side and delete the lines <<<<<<<, ======= and >>>>>>>",
         )
         for match in islice(_CONFLICT.finditer(text), limit)
+    ]
+
+
+def odd_markers(text: str, limit: int) -> list[Flaw]:
+    """Each line, up to the limit, that begins with `---` and has more than a comment behind it: Kubernetes' readers refuse it, or part documents there."""
+    starts = [0] if text.startswith("---") else []
+    starts += (found.start() + 1 for found in _LINE_OF_DASHES.finditer(text))
+    odd = (at for at in starts if _ODD_MARKER.match(text, at))
+    return [
+        Flaw(
+            at,
+            "InvalidYAML",
+            "Kubernetes takes a line that begins with --- for one that parts documents, and this is none",
+            "write nothing but a comment behind ---, on the next line what follows; indent a text that begins with ---",
+        )
+        for at in islice(odd, limit)
     ]
 
 
