@@ -479,5 +479,11 @@ def test_a_dumped_value_reads_the_same(value: dict[str, Any]) -> None:
     assert same(read(dump(value)), value)
 
 
+def test_what_kustomize_takes_for_a_time_is_written_in_quotes() -> None:
+    text = b"kind: A\nday: x\nflow: {day: x}\n"
+    edits = [Edit(("day",), "replace", "2026-01-02"), Edit(("flow", "day"), "replace", "2026-01-02")]
+    assert splice(text, edits) == b'kind: A\nday: "2026-01-02"\nflow: {day: "2026-01-02"}\n'
+
+
 def test_pointer_escapes_as_rfc_6901() -> None:
     assert pointer(("a/b", 0, "c~d")) == "/a~1b/0/c~0d"

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gitplacer.documents import parse
+from gitplacer.source.files import MAX_FILE, read_file
 
 KUBECTL = shutil.which("kubectl")
 pytestmark = pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl, which has kustomize in it")
@@ -86,3 +87,43 @@ def test_kubectl_would_apply_what_is_hidden_behind_a_marker(tmp_path: Path) -> N
     text = SMUGGLED.replace("NAME", "a")
     assert {found["kind"] for found in applied(text, tmp_path) or ()} == {"ConfigMap", "ClusterRole"}
     assert [fault.code for fault in parse(text.encode()).faults] == ["InvalidYAML"]
+
+
+# values
+
+SCALARS = st.sampled_from([
+    "a", "'b'", '"c"', "yes", "No", "on", "y", "N", "~", "null", "true", "FALSE", "tRUE", "1", "-1", "+1", "0", "-0", "00", "007", "08", "0777",
+    "0o17", "0x1F", "0b11", "1_0", "_1", "1.0", ".5", "1.", "1e3", "1E3", "1.5e-7", "12:30", "190:20:30", "=", "<<", "2026-01-02", "2026-1-2",
+    "2026-01-02T03:04:05Z", "2026-01-02t03:04:05Z", "2026-01-02T03:04:05.120Z", "2026-02-02T03:04Z", "2026-01", "!!str", "!!bool", "!!int",
+    "!!float", '"\\x7f"', '"\\u0080"', '"\\e\\0"', '"\\N"', '"\\L\\P"', '"\\U0001f600"', "😀", "é", "[]", "{}", "&A", "*A", "&B", "*B",
+])  # fmt: skip
+VALUES = st.one_of(
+    SCALARS,
+    st.lists(SCALARS, min_size=2, max_size=2).map(" ".join),
+    st.just("|\n    x\n    y"),
+    st.just("'a\n\n    b'"),
+)
+KEYS = st.sampled_from(
+    ["k", "k", "k", "'k'", "k k", "<<", "2026-01-02", "no", "1", "&K k", "!!str k", "? k\n ", '"k\\x7f"']
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=4), st.sampled_from(["\n", "\r\n"]))
+@example([("k", "yes")], "\n")
+@example([("k", "2026-01-02")], "\n")
+def test_kubectl_and_kustomize_read_the_same_values(tmp_path: Path, entries: list[tuple[str, str]], end: str) -> None:
+    lines = [f"  {key.replace('k', f'k{number}', 1)}: {value}\n" for number, (key, value) in enumerate(entries)]
+    text = MAP.replace("NAME", "a, labels: {l: &A b}, annotations: &B {c: d}") + "data:\n" + "".join(lines)
+    text = text.replace("v1", "ray.io/v1", 1).replace("ConfigMap", "RayCluster").replace("\n", end)
+    read = read_file(text.encode(), MAX_FILE)
+    refused = [problem for problems in read.problems for problem in problems if problem.code == "EnginesDisagree"]
+    if read.parsed.faults or refused:
+        return
+    ours = [without_empty(document.value) for document in read.parsed.documents]
+    assert applied(text, tmp_path) == ours
+    (tmp_path / "a.yaml").write_bytes(text.encode())
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    built = kubectl(tmp_path, "kustomize", str(tmp_path))
+    assert built is not None and applied(built, tmp_path) == ours

@@ -7,6 +7,8 @@ the other does not do alone.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gitplacer.problems import Severity
@@ -244,6 +246,14 @@ def test_a_name_that_means_something_else_to_an_engine_or_to_us_gets_a_longer_on
         ),
         ("items: []\n", "Argo CD takes a ConfigMap with items for a list of objects"),
         ("x: [1, [2, null]]\n", "Flux fails for an empty item in a list"),
+        ("x: [a, yes]\n", "Flux reads yes as text, and Argo CD as true"),
+        ("x: &a !!bool Off\n", "Flux reads Off as text, and Argo CD as false"),
+        ("x: {d: 2026-01-02}\n", "Flux takes this for a time, and writes it in another way"),
+        ("x: 2026-01-02T03:04:05.10+00:00\n", "Flux takes this for a time, and writes it in another way"),
+        ("x: {2026-01-02T03:04:05Z: d}\n", "Flux fails for a key that is a time"),
+        ('data: {"a\\x7F": b}\n', "Flux cannot write the control character U+007F"),
+        ('data: {a: "\\N"}\n', "Flux cannot write the control character U+0085"),
+        ('data: {a: "\\uFFFF"}\n', "Flux cannot write the control character U+FFFF"),
     ],
 )
 def test_what_the_engines_would_not_read_alike_holds_its_group(text: str, message: str) -> None:
@@ -254,6 +264,33 @@ def test_what_the_engines_would_not_read_alike_holds_its_group(text: str, messag
     done = story.run()
     assert [(p.code, p.message) for p in done.problems] == [("EnginesDisagree", message)]
     assert outcome(done) == {"jobs/one": "Hold  HasProblems", "jobs/two": "Place a Fits"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "x: [true, False, 'yes', \"2026-01-02\", !!str 2026-01-02]\n",
+        "x: [2026-01-02T03:04:05Z, 2026-01-02T03:04:05.1+02:00, 2026-13-40T, 2026-01, 2026-01-02-a]\n",
+        "data: {a: \"\\e\\0\\U0001f600\", b: '\\ud83d\\ude00', c: '\\x7f'}\n",
+    ],
+)
+def test_what_they_read_alike_is_placed(more: str) -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c1, annotations: {day: 2026-01-02}}\n"
+    files = {"workloads/jobs/c.yaml": config + more}
+    done = Story.of(*BOTH, ANYWHERE, one_of("one", "c1"), files, capacity=ROOMY).run()
+    assert [problem for problem in done.problems if problem.code == "EnginesDisagree"] == []
+    assert outcome(done)["jobs/one"] == "Place a Fits"
+
+
+def test_an_escape_that_only_json_has_is_refused_where_it_becomes_yaml() -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c1"}, "data": {"a": "\U0001f600"}}
+    story = Story.of(*BOTH, ANYWHERE, one_of("one", "c1"), capacity=ROOMY)
+    story.source["workloads/jobs/c.json"] = json.dumps(config)
+    (problem,) = story.plan().problems
+    assert (problem.code, str(problem.location)) == ("EnginesDisagree", "workloads/jobs/c.json:1:85")
+    assert problem.message == "Argo CD and Flux fail for an escape of half a character"
+    story.source["workloads/jobs/c.json"] = json.dumps(config, ensure_ascii=False)
+    assert story.plan().problems == ()
 
 
 def test_an_object_that_kustomize_drops_and_a_kind_it_takes_for_a_list_are_refused() -> None:

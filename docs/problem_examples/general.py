@@ -208,6 +208,7 @@ spec:
     args:
     -
 """),
+        settings("data: {released: 2026-01-02}\n"),
     ),
     "FileTooLarge": (
         Example((), "A file of five megabytes:", beside={SETTINGS: f"{HEAD}data:\n  x: {'x' * 5_000_000}\n"}),

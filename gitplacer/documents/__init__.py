@@ -11,6 +11,7 @@ from gitplacer.documents.findings import LISTED, Findings
 from gitplacer.documents.overwritten import last_ones
 from gitplacer.documents.parse import MAX_BYTES, Fault, ParsedDocument, ParsedFile, Path, Value, parse
 from gitplacer.documents.patch import Edit, EditError, applied, pointer, value_at
+from gitplacer.documents.scalars import is_time, is_word
 from gitplacer.documents.splicing import splice
 from gitplacer.documents.write import dump
 
@@ -30,6 +31,8 @@ __all__ = [
     "applied",
     "dotted",
     "dump",
+    "is_time",
+    "is_word",
     "last_ones",
     "parse",
     "pointer",

@@ -35,7 +35,7 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gitplacer.documents import syntax
-from gitplacer.documents.scalars import LEADS, NotJSON, resolve, shared
+from gitplacer.documents.scalars import LEADS, NotJSON, is_time, is_word, resolve, shared
 from gitplacer.documents.syntax import MAX_DEPTH, Flaw, position
 
 try:
@@ -88,7 +88,7 @@ class Composed(Struct):
     """
     One document: its value, where its own text starts and ends, and its marks when they were asked for. `keys`: where each key of a
     root mapping in block style stands; empty where there is none, or where one part may refer to another, by anchors or a merge key.
-    `nulls`: whether there may be a null in it.
+    `nulls`: whether there may be a null in it. `twofold`: whether there may be a scalar in it that readers take for different things.
     """
 
     value: Any
@@ -99,6 +99,7 @@ class Composed(Struct):
     sound: bool
     keys: tuple[int, ...] = ()
     nulls: bool = True
+    twofold: bool = True
 
 
 class Overwritten(Struct, frozen=True):
@@ -211,6 +212,7 @@ class _Composer:
         self.root_at = 0
         self.root_keys: dict[object, int] = {}
         self.nulls = False
+        self.twofold = False
 
     def flaw(self, at: int, code: str, message: str, hint: str = "") -> None:
         self.flaws.append(Flaw(at, code, message, hint))
@@ -283,7 +285,9 @@ class _Composer:
             sound = len(self.flaws) == self.clean
             keys = () if self.anchors or self.aliases or _MERGE in self.root_keys else tuple(self.root_keys.values())
             self.documents.append(
-                Composed(self.root, self.start, end, self.root_at, self.root_node, sound, keys, self.nulls)
+                Composed(
+                    self.root, self.start, end, self.root_at, self.root_node, sound, keys, self.nulls, self.twofold
+                )
             )
         self.start = self.after_marker(event.end_mark.index) if event.explicit else end
 
@@ -316,6 +320,8 @@ class _Composer:
                 try:
                     value = resolve(text)
                     self.nulls = self.nulls or value is None
+                    if type(value) is bool or text[4:5] == "-":
+                        self.twofold = self.twofold or is_word(text) or is_time(text)
                     return shared(text) if value is text else value, False
                 except NotJSON as error:
                     self.flaw(start, "NotJSON", str(error), "put it in quotes if it is meant as text")
@@ -329,7 +335,7 @@ class _Composer:
         name = tag.removeprefix(_CORE)
         if name == "str":
             return text
-        self.nulls = True
+        self.nulls = self.twofold = True
         if name not in _KINDS_OF_TAG:
             self.custom_tag(tag, start)
             return None

@@ -54,6 +54,19 @@ class Document:
         sheet = self._sheet
         return [sheet.position(node.start) for node in _nodes(sheet.root)] if sheet.root is not None else []
 
+    def scalars(self) -> Iterator[tuple[Path, bool, str, Any]]:
+        """
+        The path of each scalar, whether it is the key there, its text as it is written, anchor, tag and quotes included, and its value. What an alias or a merge
+        key stands for is told where it is written.
+        """
+        root = self._sheet.root
+        node, _, found = follow(root, self.parsed.prefix) if root is not None else (None, None, False)
+        if node is None or not found:
+            return
+        text = self._sheet.text
+        for path, is_key, scalar in _scalars(node, ()):
+            yield path, is_key, text[scalar.start : scalar.end], scalar.value
+
     def problem(
         self,
         code: str,
@@ -144,6 +157,19 @@ def _nodes(node: Node) -> Iterator[Node]:
             yield from (*_nodes(pair.key), *_nodes(pair.value))
         for item in node.items or ():
             yield from _nodes(item)
+
+
+def _scalars(node: Node, path: Path) -> Iterator[tuple[Path, bool, Node]]:
+    if node.alias:
+        return
+    if node.pairs is None and node.items is None:
+        yield path, False, node
+    for name, pair in (node.pairs or {}).items():
+        if not pair.merged:
+            yield (*path, name), True, pair.key
+            yield from _scalars(pair.value, (*path, name))
+    for index, item in enumerate(node.items or ()):
+        yield from _scalars(item, (*path, index))
 
 
 def _cut(text: str, node: Node) -> str:

@@ -53,6 +53,10 @@ _LONG = 8192
 _PICKLE = b"\x80\x05"
 """How pickles begin; nothing that zlib packs does."""
 _PLAIN = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
+_DISPUTED = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\(?:x|u00|U000000)(?:7[fF]|[89][0-9a-fA-F])|\\(?:u|U0000)[fF]{3}[eEfF]|\\N"
+)
+"""Escapes of what not every reader takes or can write again: halves of a character, and controls."""
 _BRACE = re.compile(r"[ \t\r\n]*\{")
 _PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -74,7 +78,8 @@ class ParsedDocument:
     A document's value, and the byte offsets of its text in the file: comments before it included, the markers
     `---` and `...` not. `prefix` leads to it inside that text when it is an item of a `kind: List`. `sections`: where the
     entries of the root start, in characters of its text without a byte order mark, if each can be read by itself
-    (`documents.sections`). `nulls`: whether there may be a null in the value, at any depth.
+    (`documents.sections`). `nulls`: whether there may be a null in the value, at any depth. `twofold`: whether there may be a scalar in
+    it that other readers take for something else, or refuse.
     The value is not to be changed.
 
     A pickle brings back what it says it is, and the value and what was made of it only when somebody asks for that: the values of a thousand
@@ -88,6 +93,7 @@ class ParsedDocument:
     prefix: Path = ()
     sections: tuple[int, ...] = ()
     nulls: bool = True
+    twofold: bool = True
 
     @cached_property
     def made(self) -> dict[object, Any]:
@@ -163,6 +169,7 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
     composed, flaws = load(text, most=max_bytes // _BYTES_PER_VALUE)
     documents: list[ParsedDocument] = []
     left = MAX_DOCUMENTS
+    disputed = "\\" in text and _DISPUTED.search(text) is not None
     offsets = _byte_offsets(text, composed, 3 if bom else 0)
     for one, (start, end) in zip(composed, offsets, strict=True):
         if not one.sound:
@@ -175,7 +182,7 @@ def parse(data: bytes, *, max_bytes: int = MAX_BYTES) -> ParsedFile:
         left -= len(found)
         sections = _sections(text, one)
         documents.extend(
-            ParsedDocument(v, start, end, prefix, () if prefix else sections, one.nulls)
+            ParsedDocument(v, start, end, prefix, () if prefix else sections, one.nulls, one.twofold or disputed)
             for v, prefix in found
             if isinstance(v, dict)
         )
@@ -228,7 +235,7 @@ def load(text: str, *, marks: bool = False, most: int = sys.maxsize) -> tuple[li
         return compose(text, marks=marks, most=most)
     # YAML has no escapes for surrogate pairs; for the marks any two characters written as long will do
     root = _root(compose(_PAIR.sub(r"\\u0020\\u0020", text), marks=True)) if marks else None
-    return [Composed(value, 0, len(text), text.index("{"), root, True, nulls="null" in text)], []
+    return [Composed(value, 0, len(text), text.index("{"), root, True, nulls="null" in text, twofold=False)], []
 
 
 def _is_plain(text: str) -> bool:

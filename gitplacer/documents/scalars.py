@@ -53,6 +53,26 @@ def shared(text: str) -> str:
     return _the_one(text) if len(text) <= _SHORT else text
 
 
+_ALIKE = ("true", "True", "TRUE", "false", "False", "FALSE")
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+    r"(?:[Tt](?:[0-9]{1,2}:){2}[0-9]{1,2}(?:\.[0-9]*)?(?:Z|[-+][0-9]{2}:[0-9]{2})| (?:[0-9]{1,2}:){2}[0-9]{1,2}(?:\.[0-9]*)?)?"
+)
+
+
+def is_word(text: str) -> bool:
+    """Whether a plain scalar is true or false to some readers and a text to others: `yes`, `off`."""
+    return isinstance(_WORDS.get(text), bool) and text not in _ALIKE
+
+
+def is_time(text: str) -> bool:
+    """
+    Whether a plain scalar is a time to readers that have times. Kubernetes' has none; Kustomize's is gopkg.in/yaml.v3 (resolve.go, parseTimestamp), which writes
+    the date `2026-01-02` as `2026-01-02T00:00:00Z`.
+    """
+    return _TIME.fullmatch(text) is not None
+
+
 class NotJSON(ValueError):
     """A number that JSON, as Kubernetes reads it, cannot hold."""
 

@@ -14,7 +14,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gitplacer.documents.scalars import NotJSON, resolve
+from gitplacer.documents.scalars import NotJSON, is_time, resolve
 
 if TYPE_CHECKING:
     from ruamel.yaml import YAML
@@ -65,9 +65,10 @@ def as_json(value: Any, indent: int | None = None) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether Kubernetes reads this text, written plainly, as text, and nobody takes it for what a merge left behind."""
+    """Whether Kubernetes and Kustomize read this text, written plainly, as text, and nobody takes it for what a merge left behind."""
     try:
-        return isinstance(resolve(text), str) and text not in ("<<", "=") and not text.startswith("<<<<<<<")
+        is_text = isinstance(resolve(text), str) and not is_time(text)
+        return is_text and text not in ("<<", "=") and not text.startswith("<<<<<<<")
     except NotJSON:
         return False
 
