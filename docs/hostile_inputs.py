@@ -334,10 +334,11 @@ CLASSES: Mapping[int, Class] = {
     20: Class(
         title="Documents that are no objects: scalars, lists, templates, marks of a conflict; lines that part documents to Kubernetes and not to YAML",
         codes=("NotAMapping", "UnrenderedTemplate", "ConflictMarkers", "InvalidYAML"),
-        does="A `List` is taken apart, and each item is held against all rules.",
+        does="A `List` is taken apart, and each item is held against all rules. One without a list of items is not an empty one: what it had stays.",
         spellings={
             "a list": here("- a\n- b\n", "NotAMapping"),
             "a text": here("hello\n", "NotAMapping"),
+            "a list that has lost its items": here("apiVersion: v1\nkind: List\nitems:\n", "NotAMapping"),
             "a template": here("apiVersion: v1\nkind: {{ .Values.kind }}\n", "UnrenderedTemplate"),
             "a conflict": here("<<<<<<< HEAD\napiVersion: v1\n=======\napiVersion: v2\n>>>>>>> x\n", "ConflictMarkers"),
             "an object below a key that begins with ---": here(

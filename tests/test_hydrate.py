@@ -212,6 +212,21 @@ def test_a_group_is_never_removed_because_its_file_cannot_be_read() -> None:
     assert [p.code for p in done.problems] == ["InvalidYAML"]
 
 
+@pytest.mark.parametrize(("items", "then"), [("", "Hold a UnreadableSource"), (" []", "Remove  SourceRemoved")])
+def test_a_list_that_has_lost_its_items_is_no_empty_one(items: str, then: str) -> None:
+    ((path, text),) = rayservice("prod", "api").items()
+    item = "- " + text.replace("\n", "\n  ")
+    story = Story.of(
+        cluster("a"),
+        ANYWHERE,
+        {path: f"apiVersion: v1\nkind: List\nitems:\n{item}\n"},
+        capacity=snapshot("a", "n1 64 256Gi 8"),
+    )
+    assert outcome(story.run()) == {"prod/api": "Place a Fits"}
+    story.source[path] = f"apiVersion: v1\nkind: List\nitems:{items}\n"
+    assert outcome(story.run()) == {"prod/api": then}
+
+
 def test_what_several_groups_need_is_shared_and_goes_with_the_last() -> None:
     config = {"workloads/jobs/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata: {}\n"}
 

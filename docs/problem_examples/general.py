@@ -300,7 +300,10 @@ spec:
             tree=(("workloads/hello/link.yaml", Entry(SYMLINK, "0" * 40)),),
         ),
     ),
-    "NotAMapping": (workload("- apiVersion: v1\n  kind: Pod\n"),),
+    "NotAMapping": (
+        workload("- apiVersion: v1\n  kind: Pod\n"),
+        workload("apiVersion: v1\nkind: List\nitems:\n"),
+    ),
     "NoTenant": (
         Example(
             (("tenants/research.yaml", TENANT.format("research", "research", "research")),),

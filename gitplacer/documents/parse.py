@@ -209,10 +209,17 @@ def _no_objects(text: str, document: Composed, prefixes: list[Path]) -> list[Fla
     root = marked(text[document.start : document.end])
     flaws = []
     for prefix in prefixes[: MAX_FLAWS + 1]:
-        what = "this item of the List" if prefix else "the document"
-        at = document.start + follow(root, prefix)[0].start if root is not None else document.root_at
+        what = "this item of the List is not an object" if prefix else "the document is not an object"
         hint = "an object starts with `apiVersion:` and `kind:`"
-        flaws.append(Flaw(at, "NotAMapping", f"{what} is not an object", hint))
+        if prefix and prefix[-1] == "items":
+            what, hint = (
+                "the items of this List are not a list",
+                "begin each with `- `, or write `items: []` if it has none",
+            )
+        node, key, found = follow(root, prefix) if root is not None else (None, None, False)
+        place = key if key is not None and not found else node
+        at = document.start + place.start if place is not None else document.root_at
+        flaws.append(Flaw(at, "NotAMapping", what, hint))
     return flaws
 
 
@@ -309,9 +316,9 @@ def _objects(value: Any, prefix: Path) -> Iterator[tuple[Any, Path]]:
     if not isinstance(value, dict) or value.get("kind") != "List" or value.get("apiVersion") != "v1":
         yield value, prefix
         return
-    items = value.get("items") or []
-    if not isinstance(items, list):
-        yield items if not isinstance(items, dict) else [], (*prefix, "items")
+    items = value.get("items")
+    if not isinstance(items, list):  # nor is it an empty one: what it had would go without a word
+        yield None, (*prefix, "items")
         return
     for index, item in enumerate(items):
         yield from _objects(item, (*prefix, "items", index))
