@@ -22,11 +22,11 @@ LONGEST_LABEL = 63
 LONGEST_PATH = 4200
 """Characters: the longest path that Linux takes, and a line and column."""
 
-# Controls, soft hyphen, direction and width marks, line separators, surrogates, tags. Written out, because what
-# Python calls printable differs between its versions.
+# Controls, soft hyphen, direction and width marks, line separators, fillers, surrogates, what XML cannot hold, tags, selectors that hide a
+# text in a letter. Written out, because what Python calls printable differs between its versions.
 UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _WORKFLOW_COMMAND = re.compile(r"^\s*::|##\[")
 

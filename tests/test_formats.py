@@ -418,13 +418,14 @@ def test_free_is_what_no_group_holds() -> None:
 @given(st.text(), st.integers(1, 300))
 def test_printable_text_is_one_harmless_line(text: str, longest: int) -> None:
     shown = printable(text, longest)
-    assert not re.search("[\x00-\x1f\x7f-\x9f\u202e\ud800-\udfff]", shown)
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202e\u3164\ud800-\udfff\ufffe\uffff\U000e0000-\U000e01ef]", shown)
     assert not shown.lstrip().startswith("::") and "##[" not in shown
     assert printable(shown, len(shown)) == shown
 
 
 @pytest.mark.parametrize(("text", "shown"), [
     ("a b", "a b"), ("größe ×…", "größe ×…"), ("a\nb", "a\\nb"), ("\x1b[0m", "\\x1b[0m"), ("\u202e", "\\u202e"),
+    ("a\uffff", "a\\uffff"), ("\u3164", "\\u3164"), ("a\U000e0150", "a\\U000e0150"), ("\u26a0\ufe0f", "\u26a0\ufe0f"),
     ("::error::x", "\\x3a\\x3aerror::x"), ("a ##[group]", "a \\x23\\x23[group]"), ("x" * 300, "x" * 252 + "…"),
 ])  # fmt: skip
 def test_what_is_shown_for_a_text(text: str, shown: str) -> None:

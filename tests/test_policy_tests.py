@@ -439,7 +439,7 @@ def test_without_the_library_it_is_said_what_to_install(
 # formats
 
 
-_BAD = "\x1b[31m</testcase>]]>\n::error::"
+_BAD = "\x1b[31m</testcase>]]>\ufffe\uffff\n::error::"
 REPORT = Report(
     (
         Trial("good", "Good", Location("t.yaml", 1), (TriedStep("One", 1), TriedStep("Two", 5))),
@@ -494,6 +494,7 @@ def test_junit_is_read_by_those_who_read_junit() -> None:
     assert [results for _, results in cases["bad"]] == [[], ["Failure"]]
     assert cases["torn"] == [("1. One", []), ("Torn", ["Error"])]
     (failure,) = list(suites["bad"])[1].result
+    assert "\\ufffe\\uffff" in failure.text  # which XML cannot hold
     assert failure.type == "ScenarioDiffers" and "</testcase>" in failure.text and "\x1b" not in failure.text
     read.update_statistics()
     assert (read.tests, read.failures, read.errors) == (7, 1, 2)  # as somebody else counts them
