@@ -127,3 +127,15 @@ def test_kubectl_and_kustomize_read_the_same_values(tmp_path: Path, entries: lis
     (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
     built = kubectl(tmp_path, "kustomize", str(tmp_path))
     assert built is not None and applied(built, tmp_path) == ours
+
+
+# annotations
+
+
+def test_kustomize_fails_for_notes_that_it_did_not_write(tmp_path: Path) -> None:
+    text = MAP.replace("NAME", "a, annotations: {internal.config.kubernetes.io/previousNames: 'b,c'}")
+    (tmp_path / "a.yaml").write_text(text)
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    assert kubectl(tmp_path, "kustomize", str(tmp_path)) is None
+    ((problem,),) = read_file(text.encode(), MAX_FILE).problems
+    assert (problem.code, problem.location.line, problem.location.column) == ("EnginesDisagree", 3, 35)

@@ -28,6 +28,8 @@ _SAME_TIME = re.compile(r"[0-9-]{10}T[0-9:]{8}(?:\.[0-9]{0,8}[1-9])?(?:Z|[-+](?!
 """A time that is written as it was read."""
 _ANNOTATIONS = ("metadata", "annotations")
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
+_NOTES = "internal.config.kubernetes.io/"
+"""What annotations begin with in which Kustomize keeps what it needs while it builds; it removes them, or fails for what it did not write."""
 
 
 def unlike(document: Document) -> list[Problem]:
@@ -45,6 +47,10 @@ def unlike(document: Document) -> list[Problem]:
         path: Path = ("metadata", "annotations", _LOCAL_CONFIG)
         message = f"Flux drops an object with the annotation {_LOCAL_CONFIG}, Argo CD applies it"
         found.report("EnginesDisagree", message, "remove the annotation", path=path, key=True)
+    for key in annotations if isinstance(annotations, dict) else ():
+        if key.startswith(_NOTES):
+            message = f"Flux fails for the annotation {key[:100]}, or drops it: Kustomize keeps its notes there"
+            found.report("EnginesDisagree", message, "remove the annotation", path=(*_ANNOTATIONS, key), key=True)
     kind = value.get("kind")
     if isinstance(kind, str) and kind.endswith("List"):
         message, hint = f"Flux takes a {kind} for a list of objects, and drops it", "write its items one by one"
