@@ -510,6 +510,7 @@ def bomb(levels: int, width: int) -> str:
         ('{"kind": "List", "apiVersion": "v1", "items": [' + "{}," * 1000 + "{}]}", "TooManyDocuments"),
         (bomb(9, 9), "TooManyAliases"),
         (bomb(1, 1001), "TooManyAliases"),
+        (bomb(3, 40), "TooManyAliases"),  # Kubernetes refuses it, though it stands for fewer values than may be
         ("a: &a {x: 1}\nb:\n" + "- <<: *a\n" * 1001, "TooManyAliases"),
         ("---\na: 1\n" * 1001, "TooManyDocuments"),
         ("a: " + "x" * ((1 << 20) + 1), "TooLarge"),

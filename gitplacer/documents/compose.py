@@ -47,6 +47,11 @@ MAX_ALIASES = 1000
 """Aliases in one document."""
 MAX_ALIASED_NODES = 200_000
 """Values that the aliases of one document stand for, counted as if written out: a bomb of 271 bytes writes 10^9."""
+_FEW_VALUES, _OWN_PART = 1000, 50
+"""
+Values from which on one in so many, aliases themselves included, has to stand in the document itself and not be there by an alias. Kubernetes' reader refuses what has
+less than one in a hundred, where an alias in what another one stands for counts as well (go.yaml.in/yaml/v2 decode.go, allowedAliasRatio), and with it Argo CD the whole directory.
+"""
 MAX_DOCUMENTS = 1000
 """Documents in one file; of a `kind: List`, each item is one."""
 MAX_FLAWS = 100
@@ -392,6 +397,10 @@ class _Composer:
                 "the aliases of this document stand for too many values",
                 f"at most {MAX_ALIASES} aliases for {MAX_ALIASED_NODES} values; write the values out",
             )
+        own = self.count - self.aliased + self.aliases
+        if self.count > _FEW_VALUES and own * _OWN_PART < self.count + self.aliases:
+            what = f"of {self.count:,} values up to here {self.aliased:,} are there by aliases; Kubernetes refuses that"
+            raise self.stop(start, "TooManyAliases", what, "write the values out")
         self.bound_depth(start, anchored.depth)
         if self.frame is not None:
             self.frame.depth = max(self.frame.depth, 1 + anchored.depth)
