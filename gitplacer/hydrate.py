@@ -91,11 +91,8 @@ def hydrate(
     if the deployment repo's root holds somebody else's files.
     """
     known = _Known(memo or NoMemo(), ledgers or LedgerCache(), resting, bystanders, once_read)
-    layout, planned, clones = _planned(inputs, known, with_candidates)
+    layout, planned, decisions, sleepers = _settled(inputs, known, with_candidates)
     snapshot = layout.snapshot
-    wanted = _wanted_awake(inputs, known, clones, snapshot, planned.decisions)
-    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, planned.decisions, wanted)}
-    decisions = tuple(cleared(snapshot, planned.decisions, sleepers.values()))
     metadata = hydrator_metadata(inputs.commit) if inputs.commit else None
     moves, rest = _carried_out(layout, decisions, sleepers, resting, metadata)
     final = tuple(told_apart(decision, layout.updated) for decision in decisions)
@@ -163,6 +160,25 @@ def _problems(inputs: Inputs, layout: Layout, planned: Plan, final: Sequence[Dec
     return tuple(sorted(found))
 
 
+def decisions_on(inputs: Inputs, *, memo: Memo | None = None, ledgers: LedgerCache | None = None) -> Sequence[Decision]:
+    """
+    What becomes of every group by `hydrate`, for whoever asks nothing else: nothing is rendered, so a group of which only the files tell that it is updated
+    is told to be kept. Raises Rejected as that does.
+    """
+    return _settled(inputs, _Known(memo or NoMemo(), ledgers or LedgerCache()), False)[2]
+
+
+def _settled(
+    inputs: Inputs, known: _Known, with_candidates: Verdicts | bool
+) -> tuple[Layout, Plan, Sequence[Decision], Mapping[str, ClusterOutcome]]:
+    """A layout to which nothing was applied yet, the plan, what is carried out of it, and what becomes of clusters that may sleep, by name."""
+    layout, planned, clones = _planned(inputs, known, with_candidates)
+    snapshot = layout.snapshot
+    wanted = _wanted_awake(inputs, known, clones, snapshot, planned.decisions)
+    sleepers = {outcome.cluster: outcome for outcome in outcomes(snapshot, planned.decisions, wanted)}
+    return layout, planned, tuple(cleared(snapshot, planned.decisions, sleepers.values())), sleepers
+
+
 def _uncounted(inputs: Inputs, snapshot: Snapshot) -> list[Problem]:
     own = snapshot.source.own
     place = own.places[f"Fleet/{own.fleet.metadata.name}"]
@@ -174,9 +190,9 @@ class _Known(Struct, frozen=True):
 
     memo: Memo
     ledgers: LedgerCache
-    resting: Mapping[str, Decision]
-    bystanders: Mapping[str, Mapping[str, Bystander]]
-    once_read: Callable[[Snapshot], object] | None
+    resting: Mapping[str, Decision] = NOBODY_RESTS
+    bystanders: Mapping[str, Mapping[str, Bystander]] = NOBODY_STANDS_BY
+    once_read: Callable[[Snapshot], object] | None = None
 
 
 def _planned(inputs: Inputs, known: _Known, with_candidates: Verdicts | bool) -> tuple[Layout, Plan, Mapping[str, str]]:

@@ -8,16 +8,20 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from gitplacer.explain import found_how, nothing_found, remedy_line
-from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.hydrate import Hydration, Inputs, decisions_on, hydrate
+from gitplacer.layout.layout import Layout
+from gitplacer.model.decision import Reason
 from gitplacer.model.remedy import Remedy, RemedyKind
 from gitplacer.remedies import remedy, usual_trials
 from gitplacer.remedies.amended import own_document, with_edits
-from gitplacer.remedies.families import widened
+from gitplacer.remedies.case import Case
+from gitplacer.remedies.families import grown, widened
 from gitplacer.tree import Tree
 from tests import brutefleets
-from tests.stories import ANYWHERE, START, Story, cluster, policy, rayjob, rayservice, snapshot
+from tests.stories import ANYWHERE, START, Story, cluster, deployment, policy, rayjob, rayservice, snapshot
 
 TRAIN = "jobs/train"
 
@@ -194,8 +198,18 @@ def test_a_cluster_is_opened_and_made_larger_where_neither_alone_is_enough() -> 
     assert kinds(found) == ["Uncordon+AddNodes"]
 
 
+OVER_QUOTA = {
+    "tenants/all.yaml": (
+        "apiVersion: gitplacer.dev/v1alpha1\nkind: Tenant\nmetadata: {name: all}\n"
+        "spec: {paths: ['workloads/**'], namespaces: ['*'], quota: {nvidia.com/gpu: '0'}}\n"
+    )
+}
+
+
 def test_nothing_is_offered_where_nothing_of_these_kinds_is_enough() -> None:
-    story = Story.of(cluster("a"), ANYWHERE, rayservice("jobs", "train"), capacity=snapshot("a", "n1 8 16Gi"))
+    story = Story.of(
+        cluster("a"), ANYWHERE, OVER_QUOTA, rayservice("jobs", "train"), capacity=snapshot("a", "n1 8 16Gi 1")
+    )
     found = remedied(story)
     assert found is not None and not found.ways and found.complete
     assert nothing_found(found) == (
@@ -204,12 +218,111 @@ def test_nothing_is_offered_where_nothing_of_these_kinds_is_enough() -> None:
 
 
 def test_where_there_are_not_trials_enough_it_says_so() -> None:
-    story = Story.of(cluster("a"), ANYWHERE, rayservice("jobs", "train"), capacity=snapshot("a", "n1 8 16Gi"))
+    """A GPU for two heads: no second node of that kind is likely to be enough, and sixty-four are not tried by two plans."""
+    story = Story.of(
+        cluster("a"),
+        ANYWHERE,
+        rayservice("jobs", "train", cpu="6"),
+        capacity=snapshot("a", "n1 8 16Gi 1", "n2 2 16Gi 1"),
+    )
     found = remedied(story, most_trials=2)
     assert found is not None and not found.complete and found.trials == 1
     assert nothing_found(found) == (
         "none of the changes that were tried is enough; `--trials N` allows more plans, to try the others (1 plan tried)"
     )
+
+
+IN_VAIN: dict[str, tuple[str, list[Mapping[str, str]]]] = {
+    "no node has a GPU": ("n1 64 256Gi", [ANYWHERE]),
+    "no node is large enough": ("n1 1 4Gi 1", [ANYWHERE]),
+    "every node has a taint": ("n1 64 256Gi 8 | , taints: [{key: lab, effect: NoSchedule}]", [ANYWHERE]),
+    "so it is where the policy sends it": ("n1 64 256Gi", [cluster("b"), policy("p", "select: {}\nclusters: {names: [a]}")]),
+    "no other cluster is let in by an order": (
+        "n1 64 256Gi", [cluster("b"), policy("p", "select: {}\nplacement: {type: Ordered, order: [{names: [a]}]}")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_VAIN)
+def test_where_no_room_will_do_none_is_tried(name: str) -> None:
+    node, files = IN_VAIN[name]
+    story = Story.of(
+        cluster("a"), *files, rayjob("jobs", "train"), capacity={**snapshot("a", node), **snapshot("b", node)}
+    )
+    inputs, done = planned(story)
+    found = remedy(inputs, done, TRAIN, most_trials=1, every_kind=True)
+    assert found is not None and (found.ways, found.trials, found.complete) == ((), 0, True)
+    assert (
+        nothing_found(found)
+        == "no change of the kinds that are tried is enough, alone or with another, and it takes no plan to tell"
+    )
+
+
+def test_a_slice_needs_a_label_that_no_node_more_brings() -> None:
+    ((path, text),) = rayjob("jobs", "train").items()
+    hosts = text.replace("replicas: 2", "numOfHosts: 2\n      replicas: 2", 1).replace(
+        "nvidia.com/gpu", "google.com/tpu"
+    )
+    node = "n1 64 256Gi | , count: 4"
+    capacity = {
+        name: told.replace("memory: 256Gi", 'memory: 256Gi, google.com/tpu: "4"')
+        for name, told in snapshot("a", node).items()
+    }
+    found = remedied(Story.of(cluster("a"), ANYWHERE, {path: hosts}, capacity=capacity), most_trials=1)
+    assert found is not None and (found.ways, found.trials, found.complete) == ((), 0, True)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 21, 41, 84])
+def test_what_is_not_tried_would_not_have_been_enough(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fleets in which no open cluster ever takes the group: the same is found where all is tried, by more plans."""
+    fleet = brutefleets.drawn(seed)
+    found = remedied(fleet.story(), fleet.group, most_trials=1000)
+    monkeypatch.setattr(Case, "needs_other_clusters", False)
+    plain = remedied(fleet.story(), fleet.group, most_trials=1000)
+    assert found is not None and plain is not None
+    assert (found.ways, found.complete) == (plain.ways, plain.complete)
+    assert found.trials < plain.trials
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_trial_decides_what_a_pass_decides(seed: int) -> None:
+    inputs = inputs_of(brutefleets.drawn(seed).story())
+    passed = hydrate(inputs, with_candidates=False)
+    assert tuple(decisions_on(inputs)) == passed.view.plan.decisions
+    again = replace(inputs, deployment=passed.tree)
+    kept = hydrate(again, with_candidates=False).view.plan.decisions
+    assert tuple(decisions_on(again)) == kept
+
+
+def test_a_trial_renders_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    files, capacity, line = CASES["nodes"]
+    inputs, done = planned(Story.of(*files, rayjob("jobs", "train"), capacity=capacity))
+    monkeypatch.setattr(Layout, "apply", None)
+    found = remedy(inputs, done, TRAIN)
+    assert found is not None and found.trials == 1 and remedy_line(found) == line
+
+
+def test_a_node_that_takes_no_pod_which_lacks_a_proof_is_not_what_seems_enough() -> None:
+    """What was promised before may go where both workers have to go. A node for workers mends that, and none that only takes other pods."""
+    story = Story.of(
+        cluster("a"), ANYWHERE, deployment("web", "early", "requests: {cpu: 3, memory: 1Gi}"),
+        capacity=snapshot("a", "n1 6 64Gi 2", "n2 4 64Gi", "n3 1 64Gi", "n4 100m 100Mi"),
+    )  # fmt: skip
+    story.run()
+    story.source |= rayjob("jobs", "train")
+    inputs, done = planned(story)
+    case = Case.of(inputs, done, TRAIN)
+    assert case is not None and case.candidates["a"].finding.code is Reason.TIGHT_FIT
+    assert {family.item: family.likely for family in grown(case)} == {"n1": 1, "n2": None, "n3": None, "n4": None}
+
+
+def test_nodes_do_not_seem_enough_where_a_quota_is_in_the_way() -> None:
+    story = Story.of(
+        cluster("a"), ANYWHERE, OVER_QUOTA, rayjob("jobs", "train"), capacity=snapshot("a", "n1 64 256Gi 8")
+    )
+    inputs, done = planned(story)
+    case = Case.of(inputs, done, TRAIN)
+    assert case is not None and case.candidates["a"].finding.code is Reason.TENANT_QUOTA
+    assert [family.likely for family in grown(case)] == [None]
 
 
 def test_a_reviewer_gets_an_answer_by_two_plans() -> None:

@@ -23,7 +23,8 @@ def nothing_found(remedy: Remedy) -> str:
     """What there is to say where no change was found to be enough."""
     plans = f"{remedy.trials} plan{'s' if remedy.trials != 1 else ''} tried"
     if remedy.complete:
-        return f"no change of the kinds that are tried is enough, alone or with another ({plans})"
+        told = f" ({plans})" if remedy.trials else ", and it takes no plan to tell"
+        return f"no change of the kinds that are tried is enough, alone or with another{told}"
     return f"none of the changes that were tried is enough; `--trials N` allows more plans, to try the others ({plans})"
 
 

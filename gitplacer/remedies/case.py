@@ -25,17 +25,26 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.machines import MachineType
 from gitplacer.model.decision import Action, Candidate, Decision, Reason
-from gitplacer.model.workload import Gang
+from gitplacer.model.workload import Gang, PodShape
 from gitplacer.placement.books import Books
 from gitplacer.placement.eligibility import may_not_stay
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Packing, Room, pack
+from gitplacer.policies import DIVIDING
+from gitplacer.scheduler.filters import asks_for_a_name
 from gitplacer.snapshot import Snapshot
 
 PLENTY = 2**40
 """More machines, or units of what a limit counts, than anybody has."""
 _LIKE = "like"
+_CLOSED = frozenset({
+    Reason.MANAGEMENT_CLUSTER, Reason.CLUSTER_NOT_SELECTED, Reason.NOT_THE_TENANTS, Reason.NOT_IN_ORDER,
+    Reason.UNTOLERATED_CLUSTER_TAINT, Reason.CLUSTER_CORDONED, Reason.API_NOT_SERVED, Reason.CLUSTER_DRAINING, Reason.CLUSTER_LOST,
+})  # fmt: skip
+"""Why a cluster takes nothing of a group, whatever its nodes are."""
+_QUOTAS = frozenset({Reason.TENANT_QUOTA, Reason.QUEUE_QUOTA, Reason.QUOTA_EXCEEDED})
+"""Why a cluster with room does not take a group, which more of it does not change."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,11 @@ class Case:
         """Whether the group may be on a cluster at all."""
         return may_not_stay(self.group, self.policy, cluster) is None
 
+    def is_over_quota(self, name: str) -> bool:
+        """Whether it is for a quota that a cluster does not take the group."""
+        candidate = self.candidates.get(name)
+        return candidate is not None and candidate.finding.code in _QUOTAS
+
     def gang_on(self, name: str) -> Gang:
         """The pods of one copy on a cluster that has a ledger."""
         return self.books[name].nodes.on_each(self.snapshot.variants.gang(self.group, self.view.clusters[name]))
@@ -102,6 +116,37 @@ class Case:
         ways = (False, True) if (self.scales if scale_up is None else scale_up) else (False,)
         gang = self.gang_on(name)
         return any(isinstance(self.books.fit(gang, name, scale_up=way), Packing) for way in ways)
+
+    @cached_property
+    def needs_other_clusters(self) -> bool:
+        """
+        Whether none of the clusters that are open to the group ever takes it, whatever room there comes to be, so that nothing can be enough
+        but to open another. It takes the plan's verdict on every cluster to say so.
+        """
+        placement = self.policy.spec.placement
+        if placement.admission == "Immediate" or placement.span != "Never" or placement.type in DIVIDING:
+            return False
+        return self.candidates.keys() >= self.view.clusters.keys() and all(
+            map(self._keeps_out, self.candidates.values())
+        )
+
+    def _keeps_out(self, candidate: Candidate) -> bool:
+        """Whether a cluster is closed to the group, or has no room for it and never will."""
+        if candidate.finding.code in _CLOSED:
+            return True
+        return bool(candidate.finding.wanted) and self.never_takes(candidate.cluster)
+
+    def never_takes(self, name: str) -> bool:
+        """
+        Whether some pod of the group can be on none of the nodes that a cluster has or may be given, though they be empty and as many as one
+        likes: for their labels, their taints or their size.
+        """
+        if name not in self.books:
+            return False
+        ledger, gang = self.books[name], self.gang_on(name)
+        return ledger.has_no_slices(gang, added=True) or not all(
+            ledger.may_ever_take(pods.shape) for pods in gang if pods.count
+        )
 
     def would_take(self, name: str) -> bool:
         """Whether a cluster would take the group after the plan if nothing else kept it away: for its room, or whatever the room."""
@@ -124,13 +169,28 @@ def is_placed(decision: Decision) -> bool:
 
 
 def more_like(ledger: Ledger, machine: int, fresh: Amounts, gang: Gang) -> int | None:
-    """How many more nodes like one of a cluster a gang needs there beside what is free; None where no number will do."""
+    """
+    How many more nodes like one of a cluster a gang needs there beside what is free; None where no number will do, as where none of its pods
+    can be on one. `fresh` is what a new one has to give.
+    """
+    if not any(is_taken_by(ledger, machine, fresh, pods.shape) for pods in gang if pods.count):
+        return None
     nodes = copy.copy(ledger.nodes)
     nodes.types = {_LIKE: MachineType(key=_LIKE, name=_LIKE, labels=(), allocatable=ledger.columns.resources(fresh))}
     nodes.type_shape = {_LIKE: ledger.nodes.machines[machine].shape}
     nodes.type_row = {_LIKE: np.maximum(fresh, 0)}
     found = pack(Room(nodes, ledger.free_on_nodes(), (), {}), gang, scale_up=True, exact=False)
     return len(found.opened) if isinstance(found, Packing) else None
+
+
+def is_taken_by(ledger: Ledger, machine: int, fresh: Amounts, pod: PodShape) -> bool:
+    """Whether a new node like one of a cluster takes a pod."""
+    has_room = bool((ledger.columns.asked(pod) <= fresh).all())
+    return (
+        has_room
+        and not asks_for_a_name(pod)
+        and ledger.nodes.obstacle(pod, ledger.nodes.machines[machine].shape) is None
+    )
 
 
 def without_limits(ledger: Ledger, gang: Gang, keys: Collection[str]) -> Counter[str] | None:

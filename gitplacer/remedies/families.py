@@ -30,11 +30,13 @@ from gitplacer.model.decision import Reason
 from gitplacer.model.labels import Taint, untolerated
 from gitplacer.model.remedy import Amendment, RemedyKind
 from gitplacer.model.resources import Resources
+from gitplacer.model.workload import Gang
 from gitplacer.placement.ledger import Ledger
+from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Packing
 from gitplacer.policies import DIVIDING
 from gitplacer.remedies.amended import limit_field, own_document, with_edits, with_group_max, with_nodes
-from gitplacer.remedies.case import Case, fewer, more_like, plain, without_limits
+from gitplacer.remedies.case import Case, fewer, is_taken_by, more_like, plain, without_limits
 from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import Scale
@@ -383,16 +385,30 @@ def grown(case: Case) -> Iterator[Family]:
         reported = case.snapshot.reported.get(name)
         if reported is None or name not in case.books or not case.snapshot.is_awake(name):
             continue
-        enters = case.is_allowed(cluster) and cluster.spec.state == "Active"
+        ledger, gang = case.books[name], case.gang_on(name)
+        enters = case.is_allowed(cluster) and cluster.spec.state == "Active" and not case.is_over_quota(name)
+        enters = enters and not ledger.has_no_slices(gang)  # one more like them has no such label either
         taken = {node.name for node in reported.nodes}
         for node, used in shapes_of(reported.nodes):
-            ledger = case.books[name]
             machine = ledger.nodes.index[node.name if node.count == 1 else f"{node.name}[0]"]
             fresh = np.clip(ledger.columns.offered(node.allocatable) - ledger.columns.row(used), 0, None)
-            likely = more_like(ledger, machine, fresh, case.gang_on(name)) if enters else None
+            likely = _nodes_more(ledger, machine, fresh, gang) if enters else None
             called = next(n for i in range(len(taken) + 1) if (n := f"{node.name}-more{i or ''}") not in taken)
             make = _growing(name, node, used, called)
-            yield Family(RemedyKind.ADD_NODES, name, node.name, make, max(1, likely) if likely is not None else None, MOST, name)  # fmt: skip
+            yield Family(RemedyKind.ADD_NODES, name, node.name, make, likely, MOST, name)  # fmt: skip
+
+
+def _nodes_more(ledger: Ledger, machine: int, fresh: Amounts, gang: Gang) -> int | None:
+    """
+    How many nodes more seem to be enough. Where all pods find room as it is, it is a proof that is wanting, or something else is in the way: then one, if
+    it takes the pods of which it is known that there is none for them.
+    """
+    more = more_like(ledger, machine, fresh, gang)
+    if more != 0:
+        return more
+    lack = ledger.lacks_proof(gang, lambda shape: 0)
+    wanting = lack.alone[0] if lack is not None and lack.alone is not None else None
+    return 1 if wanting is None or is_taken_by(ledger, machine, fresh, wanting) else None
 
 
 def _growing(cluster: str, node: Node, used: Resources, called: str) -> Callable[[Inputs, int], Made | None]:
@@ -509,3 +525,14 @@ FAMILIES: Mapping[RemedyKind, Callable[[Case], Iterator[Family]]] = {
     RemedyKind.FEWER_PODS: lowered,
 }
 """Each kind of change with what could be changed."""
+_OPENS_A_CLUSTER = (RemedyKind.UNCORDON, RemedyKind.TOLERATE_TAINT, RemedyKind.ALLOW_CLUSTER)
+
+
+def families(case: Case, kind: RemedyKind) -> Iterator[Family]:
+    """The changes of a kind, without those of which it is proved that no amount is enough, alone or beside another that opens no cluster."""
+    if not case.needs_other_clusters:
+        yield from FAMILIES[kind](case)
+    elif kind in _OPENS_A_CLUSTER:
+        yield from (
+            family for family in FAMILIES[kind](case) if not (family.cluster and case.never_takes(family.cluster))
+        )

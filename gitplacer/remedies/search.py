@@ -7,26 +7,33 @@ one; large ones, and budgets, are found by doubling and halving. Changes that do
 enough for all of them: with one of them others may go elsewhere and leave their room. Where no single change is enough, the few that open a cluster to
 the group are made, and another is looked for beside them.
 
+What is proved to be in vain is not tried. If no cluster that is open to the group ever takes it, because some pod of it is kept off every node by labels, taints or
+size, then no room is enough, only another cluster.
+
 A change is enough if a plan with it places the group and takes nobody else's place: what was placed without it still is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gitplacer.accounts import Accounts
-from gitplacer.hydrate import Hydration, Inputs, hydrate
+from gitplacer.hydrate import Hydration, Inputs, decisions_on, hydrate
 from gitplacer.model.decision import Decision, Finding, Reason
 from gitplacer.model.remedy import Amendment, Remedy, RemedyKind, Way
 from gitplacer.model.verdicts import Verdicts
 from gitplacer.placement.ledgercache import LedgerCache
 from gitplacer.problems import Rejected
 from gitplacer.remedies.case import Case, is_placed
-from gitplacer.remedies.families import FAMILIES, Family, raised_together
+from gitplacer.remedies.families import FAMILIES, Family, families, raised_together
 from gitplacer.source.files import Aside, Memo, NoMemo
+
+Planned = TypeVar("Planned")
 
 ONE_BY_ONE = 8
 """Amounts up to this are all tried."""
@@ -83,25 +90,31 @@ class Trials:
         """How many more plans may be made."""
         return self._most - self.made
 
-    def __call__(self, inputs: Inputs, *, with_candidates: Verdicts | bool = False) -> Hydration | None:
-        """A plan; None for inputs that stop the run. Raises OutOfTrials."""
+    def __call__(self, inputs: Inputs) -> Hydration | None:
+        """A pass, in which every cluster's verdict on the group is kept; None for inputs that stop the run. Raises OutOfTrials."""
+        verdicts = Verdicts(groups=frozenset({self._group}))
+        return self._planned(partial(hydrate, inputs, with_candidates=verdicts))
+
+    def decision(self, inputs: Inputs) -> Decision | None:
+        """What becomes of the group; None where others lose their place for it. Raises OutOfTrials."""
+        decisions = self.decisions(inputs)
+        if any(other in decisions and not is_placed(decisions[other]) for other in self._keep):
+            return None
+        return decisions.get(self._group)  # an edit of a policy may give the group another id
+
+    def decisions(self, inputs: Inputs) -> Mapping[str, Decision]:
+        """What becomes of each group; nothing for inputs that stop the run. Raises OutOfTrials."""
+        made = self._planned(partial(decisions_on, inputs))
+        return {decision.group: decision for decision in made or ()}
+
+    def _planned(self, plan: Callable[..., Planned]) -> Planned | None:
         if self.made >= self._most:
             raise OutOfTrials
         self.made += 1
         try:
-            return hydrate(inputs, memo=self._memo, ledgers=self._ledgers, with_candidates=with_candidates)
+            return plan(memo=self._memo, ledgers=self._ledgers)
         except Rejected:
             return None
-
-    def decision(self, inputs: Inputs) -> Decision | None:
-        """What becomes of the group; None where others lose their place for it. Raises OutOfTrials."""
-        done = self(inputs)
-        if done is None:
-            return None
-        decisions = {decision.group: decision for decision in done.view.plan.decisions}
-        if any(other in decisions and not is_placed(decisions[other]) for other in self._keep):
-            return None
-        return decisions.get(self._group)  # an edit of a policy may give the group another id
 
 
 def remedy(
@@ -149,13 +162,13 @@ class _Search:
         self._alone: dict[tuple[RemedyKind, ...], Way] = {}
 
     def run(self) -> _Found:
-        families = {kind: sorted(known(self._case), key=lambda f: f.rank) for kind, known in FAMILIES.items()}
-        unlikely = [family for known in families.values() for family in known if family.likely is None]
+        changes = {kind: sorted(families(self._case, kind), key=lambda f: f.rank) for kind in FAMILIES}
+        unlikely = [family for known in changes.values() for family in known if family.likely is None]
         try:
-            for kind, known in families.items():
+            for kind, known in changes.items():
                 self._look(kind, [family for family in known if family.likely is not None])
                 if self._best and not self._every_kind:
-                    return self._answer(not any(_untried(families, kind)))
+                    return self._answer(not any(_untried(changes, kind)))
             complete = sum(map(_cost, unlikely)) <= self._trials.left
             for family in unlikely if complete else ():  # a few of many would tell nothing
                 self._look(family.kind, [family])
@@ -198,7 +211,7 @@ class _Search:
             self._best = {**self._alone, **dict(pairs)}
 
     def _two_limits(self) -> None:
-        for one, other in raised_together(self._case):
+        for one, other in raised_together(self._case) if not self._case.needs_other_clusters else ():
             if one.likely is not None and other.likely is not None:
                 self._keep((one.kind, other.kind), self._both(one, other))
 
@@ -216,7 +229,7 @@ class _Search:
         """Two changes, the first of which opens a cluster to the group."""
         for first, amended, case in list(self._opened()):
             changed = _changed(self._case, case)
-            beside = [f for kind, known in FAMILIES.items() if (kind,) not in self._alone for f in known(case)]
+            beside = [f for kind in FAMILIES if (kind,) not in self._alone for f in families(case, kind)]
             for family in sorted(beside, key=lambda f: (f.rank[0], list(FAMILIES).index(f.kind), f.rank)):
                 if family.kind is first.kind and family.subject == first.subject and family.item == first.item:
                     continue
@@ -231,13 +244,9 @@ class _Search:
     def _opened(self) -> Iterator[tuple[Amendment, Inputs, Case]]:
         """The inputs with each of the changes that may be the first of two. Raises OutOfTrials."""
         for kind in _OPENING:
-            for family in FAMILIES[kind](self._case):
+            for family in families(self._case, kind):
                 made = family.make(self._case.inputs, 1)
-                done = (
-                    self._trials(made[1], with_candidates=Verdicts(groups=frozenset({self._case.group.id})))
-                    if made is not None
-                    else None
-                )
+                done = self._trials(made[1]) if made is not None else None
                 case = Case.of(made[1], done, self._case.group.id) if made is not None and done is not None else None
                 if made is not None and case is not None:
                     yield made[0], made[1], case
@@ -248,9 +257,9 @@ def _cost(family: Family) -> int:
     return min(ONE_BY_ONE, family.most) + (family.most > ONE_BY_ONE)
 
 
-def _untried(families: Mapping[RemedyKind, list[Family]], up_to: RemedyKind) -> Iterator[Family]:
+def _untried(changes: Mapping[RemedyKind, list[Family]], up_to: RemedyKind) -> Iterator[Family]:
     """The families of kinds up to one that do not seem to be enough."""
-    for kind, known in families.items():
+    for kind, known in changes.items():
         yield from (family for family in known if family.likely is None)
         if kind is up_to:
             return

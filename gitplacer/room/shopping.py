@@ -322,10 +322,9 @@ def _planned(inputs: Inputs | None, trials: Trials, keep: frozenset[str]) -> Map
     if inputs is None:
         return {}
     try:
-        done = trials(inputs)
+        decisions = trials.decisions(inputs)
     except OutOfTrials:
         return {}
-    decisions = {d.group: d for d in done.view.plan.decisions} if done is not None else {}
     placed = {group for group, decision in decisions.items() if is_placed(decision)}
     return decisions if placed >= keep else {}
 
