@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from gitplacer.explain import found_how, nothing_found, remedy_line
+from gitplacer.explain import found_how, nothing_found, remedy_line, verdict_text
 from gitplacer.hydrate import Hydration, Inputs, decisions_on, hydrate
 from gitplacer.layout.layout import Layout
 from gitplacer.model.decision import Reason
@@ -262,13 +262,15 @@ def test_a_slice_needs_a_label_that_no_node_more_brings() -> None:
     hosts = text.replace("replicas: 2", "numOfHosts: 2\n      replicas: 2", 1).replace(
         "nvidia.com/gpu", "google.com/tpu"
     )
-    node = "n1 64 256Gi | , count: 4"
+    nodes = snapshot("a", "n1 64 256Gi | , count: 4", "n2 64 256Gi | , count: 2, labels: {pool: b}")
     capacity = {
-        name: told.replace("memory: 256Gi", 'memory: 256Gi, google.com/tpu: "4"')
-        for name, told in snapshot("a", node).items()
+        name: told.replace("memory: 256Gi", 'memory: 256Gi, google.com/tpu: "4"') for name, told in nodes.items()
     }
-    found = remedied(Story.of(cluster("a"), ANYWHERE, {path: hosts}, capacity=capacity), most_trials=1)
+    inputs, done = planned(Story.of(cluster("a"), ANYWHERE, {path: hosts}, capacity=capacity))
+    found = remedy(inputs, done, TRAIN, most_trials=1, every_kind=True)
     assert found is not None and (found.ways, found.trials, found.complete) == ((), 0, True)
+    told = verdict_text(done.view.decision(TRAIN).candidates[0], done.view.decision(TRAIN), done.view)
+    assert told == "6 of 6 nodes: no label cloud.google.com/gke-nodepool"
 
 
 @pytest.mark.parametrize("seed", [1, 6, 21, 41, 84])

@@ -207,9 +207,11 @@ class Neighbourhood:
 
     def keys_needed(self, pod: Pod) -> Mask:
         """The nodes that have every label without which the pod's constraints refuse a node."""
-        return self.topology.has(
-            {*(c.topology_key for c in pod.spread if c.hard), *(t.topology_key for t in pod.pod_affinity)}
-        )
+        return self.topology.has(_keys_needed(pod))
+
+    def key_missing(self, pod: Pod, node: int) -> str:
+        """The first of these labels that a node has not; '' where it has all."""
+        return next((key for key in sorted(_keys_needed(pod)) if self.topology.of(key)[0][node] < 0), "")
 
     def adds(self, k: int) -> tuple[tuple[int, int], ...]:
         """The counters that a pod of class k adds to, and how much."""
@@ -344,6 +346,11 @@ class Neighbourhood:
             self._index[identity] = len(self.counters)
             self.counters.append(Counter(key, of, mask, base, adds))
         return self._index[identity]
+
+
+def _keys_needed(pod: Pod) -> set[str]:
+    """The labels without which a node is refused by the constraints of a pod."""
+    return {*(c.topology_key for c in pod.spread if c.hard), *(t.topology_key for t in pod.pod_affinity)}
 
 
 def _scored(pod: Pod) -> Iterable[PodTerm]:

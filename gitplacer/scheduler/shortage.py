@@ -173,7 +173,7 @@ def _refusal(
     if board.taken[k][i]:
         return Reason.HOST_PORT_TAKEN, ""
     if not board.keyed[k][i]:
-        return Reason.MISSING_TOPOLOGY_KEY, "no label for a topology key"
+        return Reason.MISSING_TOPOLOGY_KEY, f"no label {board.neighbourhood.key_missing(board.classes[k], i)}"
     if board.neighbourhood.refused[k][i] or board.site.kept_off(board.classes[k])[i]:
         return Reason.POD_AFFINITY, ""
     if not allowed_by_others:
