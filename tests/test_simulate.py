@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gitplacer.cli import simulate
 from gitplacer.formats.options import Options
 from gitplacer.formats.simulation import many_text, one_text, simulation_json
 from gitplacer.model.fates import Fate, GroupFate, Supposed
@@ -63,6 +64,26 @@ def test_losing_every_cluster_is_a_table_with_the_worst_on_top() -> None:
     story.run()
     losses = Losses(Ground.of(story.inputs(), InMemory()))
     assert_golden("simulate-every-cluster.txt", many_text([losses((name,)) for name in "abc"], Options()))
+
+
+def test_the_table_of_very_many_losses_has_an_end() -> None:
+    gone = GroupFate(
+        group="jobs/train", fate=Fate.MOVES, serves=False, policy="p", before=("a",), after=("b",), code="Fits", why=""
+    )
+    found = [Supposed(title=f"losing cluster {number}", fates=(gone,) * (number + 1)) for number in range(1200)]
+    lines = many_text(found, Options()).splitlines()
+    assert lines[1].split()[:4] == ["losing", "cluster", "1199", "1200"]
+    assert lines[101:103] == ["and 1,100 more that cost no more than these; --all shows them", ""]
+    assert len(many_text(found, Options(verbose=True)).splitlines()) == len(lines) + 1100 - 1
+
+
+def test_who_asks_for_very_many_losses_hears_it_before(
+    repo: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulate, "_MANY", 2)
+    said = "6 losses are to be planned, each in a part of a second to some seconds; --among with labels asks for fewer"
+    assert said in run(capfd, "simulate", "--every-cluster", "--pairs", "--runner", "local", "--now", NOW, repo).err
+    assert said not in run(capfd, "simulate", "--lose", "a", "--now", NOW, repo).err
 
 
 def test_the_command_says_the_same_for_people_and_for_programs(repo: Path, capfd: pytest.CaptureFixture[str]) -> None:

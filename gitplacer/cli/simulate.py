@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gitplacer.whatif.losses import Loss
 
 CONCERNS = ("stranded", "held", "part", "waiting", "services")
+_MANY = 1_000
+"""Losses that take so long that somebody should hear it before."""
 """The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
 
 
@@ -289,6 +291,7 @@ def _losses(asking: Asking, among: str | None, singles: bool, pairs: bool) -> li
     """The losses in question."""
     from itertools import combinations
 
+    from gitplacer.cli.progress import note
     from gitplacer.settings import UsageError
 
     wanted = _clusters_wanted(among)
@@ -311,4 +314,9 @@ def _losses(asking: Asking, among: str | None, singles: bool, pairs: bool) -> li
         raise UsageError("no cluster is selected", hint)
     if len(names) == 1 and not singles:
         raise UsageError(f"there is no pair to lose: only {names[0]} is there", "--every-cluster loses one at a time")
-    return [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]
+    found = [*((name,) for name in names if singles), *(combinations(names, 2) if pairs else ())]
+    if len(found) > _MANY:
+        note(
+            f"{len(found):,} losses are to be planned, each in a part of a second to some seconds; --among with labels asks for fewer"
+        )
+    return found

@@ -42,6 +42,8 @@ _WORDS: Mapping[Fate, tuple[str, str]] = {
 }
 SHOWN = 5
 """Of many suppositions, the worst so many are told in full, unless somebody wants all."""
+LISTED = 100
+"""The same of lines of their table."""
 _TOLD_RESOURCES = ("cpu", "memory")
 
 
@@ -71,12 +73,15 @@ def many_text(found: Sequence[Supposed], options: Options, given: Given | None =
     ordered = worst_first(tuple(found))
     header = ("what if", "concerned", "move", "part", "held", "stranded", "of these services")
     shown = [item for item in ordered if item.fates or options.verbose]
-    rows = [header, *(_counts(item) for item in shown)]
+    listed = shown if options.verbose else shown[:LISTED]
+    rows = [header, *(_counts(item) for item in listed)]
     lines = []
     if given is not None:
         brings = ", which brings errors:" if given.problems else ""
         lines = [f"On top of: {given.title}{brings}", *_errors(given.problems), ""]
     lines += aligned(rows, "", widest=140)
+    if len(shown) > len(listed):
+        lines.append(f"and {len(shown) - len(listed):,} more that cost no more than these; --all shows them")
     quiet = len(ordered) - len(shown)
     if quiet:
         lines.append(f"and {quiet} more that concern no group")
