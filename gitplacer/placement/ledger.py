@@ -35,7 +35,6 @@ from gitplacer.placement.ownrules import kind_of, one_of
 from gitplacer.placement.pack import Packing, Room, Shortfall, Use, pack, pack_what_fits
 from gitplacer.placement.shown import Shown
 from gitplacer.placement.stage import COARSE, NOT_TRIED, Lack, Missing, Stage, Tight
-from gitplacer.scheduler.filters import asks_for_a_name
 from gitplacer.scheduler.neighbours import Placed
 from gitplacer.scheduler.objects import NO_NAMESPACES, Namespaces
 from gitplacer.scheduler.site import Site
@@ -283,16 +282,6 @@ class Ledger:
     def has_no_slices(self, gang: Gang, *, added: bool = False) -> bool:
         """Whether no machine that is there can be part of a slice that a gang asks for, nor one that is `added`, if that is asked."""
         return self._stage.has_no_slices(gang, added=added)
-
-    def may_ever_take(self, pod: PodShape) -> bool:
-        """
-        Whether a pod could be on some node if all were empty and each sort that there is, or that may be added, were there as often as one likes. True where
-        nobody can tell: of a pod that cares which node it is.
-        """
-        if asks_for_a_name(pod) or any(self._is_taken_by(pod, key) for key in self.nodes.types):
-            return True
-        fits = (self.columns.asked(pod) <= self.nodes.allocatable).all(axis=1)
-        return bool((fits & self.nodes.admits(pod)).any())
 
     def proves(self, gang: Gang, *, lucky: bool = False, opened: Sequence[str] = ()) -> bool:
         """Whether it is known without a trial that a gang finds room in every order; a `lucky` one leaves others theirs."""

@@ -283,6 +283,16 @@ class Nodes:
         shapes = {pods.shape for pods in gang if pods.count}
         return [key for key in self.types if any(self._is_taken_by(shape, key) for shape in shapes)] or self.types
 
+    def may_ever_take(self, pod: PodShape) -> bool:
+        """
+        Whether a pod could be on some node if all were empty and each sort that there is, or that may be added, were there as often as one likes. True where
+        nobody can tell: of a pod that cares which node it is.
+        """
+        if asks_for_a_name(pod) or any(self._is_taken_by(pod, key) for key in self.types):
+            return True
+        fits = (self.columns.asked(pod) <= self.allocatable).all(axis=1)
+        return bool((fits & self.admits(pod)).any())
+
     def _is_taken_by(self, pod: PodShape, key: str) -> bool:
         """Whether a new machine of a type takes a pod."""
         has_room = bool((self.columns.asked(pod) <= self.type_row[key]).all())

@@ -145,7 +145,7 @@ class Case:
             return False
         ledger, gang = self.books[name], self.gang_on(name)
         return ledger.has_no_slices(gang, added=True) or not all(
-            ledger.may_ever_take(pods.shape) for pods in gang if pods.count
+            ledger.nodes.may_ever_take(pods.shape) for pods in gang if pods.count
         )
 
     def would_take(self, name: str) -> bool:
