@@ -173,7 +173,7 @@ PARTS = document("unchanged")
     ("data", "said"),
     [
         (b"", "p.json:1:1: is no JSON"),
-        (b'{"kind":\n "Plan",}', "p.json:2:9: is no JSON"),
+        (b'{"kind":\n "Plan";}', "p.json:2:8: is no JSON"),
         (b"\xff\xfe{}", "is no JSON: 'utf-8' codec"),
         (b"[" * 200_000, "is nested too deep"),
         (b'{"a": NaN}', "NaN is no number"),
