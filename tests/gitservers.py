@@ -30,7 +30,7 @@ SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/l
 
 
 def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str:
-    """Run git as a person would, with a fixed name, at a fixed time or another."""
+    """Run git as a person would, with a fixed name, at a fixed time or another. It leaves nothing that goes on in the background, as newer versions do."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -42,7 +42,8 @@ def git(*args: str, cwd: Path, input: bytes = b"", at: str | None = None) -> str
             for what, value in {**_ADA, **({"DATE": at} if at else {})}.items()
         },
     }
-    done = subprocess.run(["git", *args], cwd=cwd, env=environment, input=input, capture_output=True, check=False)
+    command = ["git", "-c", "maintenance.auto=false", *args]
+    done = subprocess.run(command, cwd=cwd, env=environment, input=input, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
 

@@ -1452,7 +1452,7 @@ SAID: list[tuple[str, list[str]]] = [
     (f"{SNAPSHOT}- {{name: n1, allocatable: {{cpu: -1}}}}\n", ['7:33: nodes[0].allocatable.cpu: "-1" is negative', LOOKS]),
     (f"{SNAPSHOT}- {{name: '', allocatable: {{}}}}\n", ["7:10: nodes[0].name must have at least 1 character"]),
     (f"{SNAPSHOT}- {{name: n1, count: 0, allocatable: {{}}}}\n", ["7:21: nodes[0].count must be at least 1"]),
-    (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is not a time: day is out of range for month"]),
+    (SNAPSHOT.replace("01-02T", "02-30T").replace("nodes:\n", ""), ["5:13: observedAt is a time that does not exist: look at its month, day and hour"]),
     (f"{POLICY}  select: {{paths: [/workloads/**]}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders']),
     (f"{HEAD}Fleet\nmetadata: {{name: f}}\nspec: {{deployment: {{url: ../d}}}}\n", ["4:26: spec.deployment.url must be an https:// or ssh:// address, or user@host:path, without a password, a user name for https, ? and #; a path is given on the command line"]),
     (f"{POLICY}  select: {{paths: ['{'*a' * 501}']}}\n", ['6:20: spec.select.paths[0] must be a relative path pattern without empty, "." or ".." parts; ** crosses folders, of at most 1,000 characters']),

@@ -154,8 +154,8 @@ def _instant(value: object) -> datetime:
         raise ValueError('must be a time such as "2026-01-02T03:04:05Z"')
     try:
         return datetime.fromisoformat(value.replace("Z", "+00:00")).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"is not a time: {error}") from None
+    except (ValueError, OverflowError):  # what Python says of it differs by version
+        raise ValueError("is a time that does not exist: look at its month, day and hour") from None
 
 
 def _written(value: Any, write: SerializerFunctionWrapHandler) -> Any:
