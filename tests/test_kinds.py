@@ -1238,7 +1238,7 @@ ONLY_THE_PARSER = {
     ),
     "a day that the month does not have, or a year that there is not": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-02-30T03:04:05Z"',
-        r" is not a time: ",
+        r" is a time that does not exist: ",
     ),
     "a quantity beyond 64 bits": (
         'CapacitySnapshot metadata: {name: c}\nobservedAt: "2026-01-02T03:04:05Z"\nnodes: [{name: node, allocatable: {memory: 8Ei}}]',
