@@ -129,7 +129,8 @@ class Updates:
         capacity = self._snapshot.capacity.get(cluster)
         if capacity is None or [m.identity for m in group.sized] != [member.identity]:
             return False
-        return any(running.name == group.id and running.phase in _FINISHED for running in capacity.groups)
+        there = capacity.running(group.id)
+        return there is not None and there.phase in _FINISHED
 
 
 def _has(group: Group, identity: Identity) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,22 @@ spec:
   template:
     metadata: {labels: {app: app-NUMBER, any: all}}
     spec: {containers: [{name: m, image: i, resources: {requests: {cpu: 1}}}]}
+"""
+_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: app-NUMBER}
+spec:
+  template:
+    metadata: {labels: {app: app-NUMBER}}
+    spec: {restartPolicy: Never, containers: [{name: m, image: i, resources: {requests: {cpu: 1}}}]}
+"""
+_SHOWN = """\
+- name: all/app-NUMBER
+  phase: Running
+  ready: true
+  pods:
+  - {role: pod, node: n1, requests: {cpu: 1}}
 """
 _RULE = """\
 apiVersion: networking.k8s.io/v1
@@ -368,6 +385,10 @@ def test_as_many_approvals_as_apps_do_not_take_the_square_of_them(action: str, n
     assert _standing_bends(then=told) == []
 
 
+def test_groups_that_a_cluster_shows_are_not_looked_for_one_after_another() -> None:
+    assert _standing_bends(_JOB, shown=_SHOWN) == []
+
+
 def test_who_waits_does_not_ask_each_autoscaler_for_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many apps as clusters, whose autoscalers add machines, but none with what the apps ask for; of one they add too few."""
     app = _APP.replace("requests: {cpu: 1}", "limits: {example.com/device: 2}")
@@ -394,15 +415,26 @@ def test_who_waits_does_not_ask_each_autoscaler_for_machines(monkeypatch: pytest
 
 
 def _standing_bends(
-    app: str = _APP, *, once: str = "", then: Callable[[int], dict[str, str]] = lambda number: {}
+    app: str = _APP,
+    *,
+    once: str = "",
+    then: Callable[[int], dict[str, str]] = lambda number: {},
+    shown: str = "",
 ) -> list[str]:
-    """What takes more than its part in a pass of twice and four times as many apps that are placed, when the source says something more."""
+    """
+    What takes more than its part in a pass of twice and four times as many apps that are placed, when the source says something more, or the cluster
+    shows each of them.
+    """
 
     def standing(number: int) -> Story:
         story = _one_namespace(number, app, once=once)
         placed = story.run(with_candidates=False)
         assert {decision.after for decision in placed.view.plan.decisions} == {("a",)}
         story.source |= then(number)
+        if shown:
+            story.now += timedelta(minutes=10)
+            groups = "".join(shown.replace("NUMBER", str(at)) for at in range(number))
+            story.capacity |= snapshot("a", "n1 9000 64Gi 0", at=story.now, more=f"groups:\n{groups}")
         return story
 
     standing(4).plan(with_candidates=False)

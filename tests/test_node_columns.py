@@ -68,3 +68,18 @@ def test_what_nodes_have_alike_is_kept_once() -> None:
         return len(pickle.dumps(NodeColumns.of(nodes)))
 
     assert (size(2000) - size(1000)) / 1000 < 25  # its name, its row in each column, its labels
+
+
+def test_a_snapshot_of_which_a_group_was_asked_is_the_same_and_a_copy_shows_its_own() -> None:
+    written = {
+        "apiVersion": "gitplacer.dev/v1alpha1", "kind": "CapacitySnapshot", "metadata": {"name": "a"}, "observedAt": "2026-01-02T03:04:05Z",
+        "nodes": [], "groups": [{"name": f"prod/{name}", "phase": "Running", "ready": True, "pods": []} for name in ("api", "web")],
+    }  # fmt: skip
+    asked, other = (CapacitySnapshot.model_validate(written) for _ in range(2))
+    assert asked.running("prod/web") == other.groups[1]
+    assert asked.running("prod/none") is None
+    assert asked == other
+    assert pickle.dumps(asked) == pickle.dumps(other)
+    fewer = asked.model_copy(update={"groups": other.groups[:1]})
+    assert fewer.running("prod/web") is None
+    assert pickle.loads(pickle.dumps(asked)).running("prod/api") == other.groups[0]

@@ -28,7 +28,7 @@ from gitplacer.model.decision import Reason
 from gitplacer.model.promises import Kept, Promise, Why
 from gitplacer.parsecache import ParseCache
 from gitplacer.passes.opening import Progress, opened_source
-from gitplacer.relocation.evidence import SYNC_GRACE, reaches, running
+from gitplacer.relocation.evidence import SYNC_GRACE, reaches
 from gitplacer.settings import Settings
 from gitplacer.source.files import MAX_SNAPSHOT, READ_ENDINGS, Memo, read_documents
 from gitplacer.source.manifests import PLATFORM, WORKLOADS
@@ -122,7 +122,7 @@ def _why_not(given: Given, snapshot: CapacitySnapshot) -> tuple[Why, str] | None
     if not reaches(snapshot, given.epoch, given.at, given.unit):
         return (Why.NOT_APPLIED if snapshot.applied is not None else Why.NOT_OBSERVED), ""
     names = (given.group, *given.names)
-    there = next((found for name in names if (found := running(snapshot, name)) is not None), None)
+    there = next((found for name in names if (found := snapshot.running(name)) is not None), None)
     if there is None:
         return Why.NOT_SHOWN, ""
     if there.ready or there.phase == "Succeeded":

@@ -198,8 +198,9 @@ def _waiting_row(decision: Decision, view: PlanView) -> tuple[str, ...]:
 def _running(cluster: str, decision: Decision, view: PlanView) -> RunningGroup | None:
     """What a cluster's snapshot reports of a group, which may still run under the id of its record."""
     snapshot, record = view.snapshot.capacity.get(cluster), view.record(decision)
-    ids = {decision.group, record.id if record else decision.group}
-    return next((group for group in snapshot.groups if group.name in ids), None) if snapshot else None
+    if snapshot is None:
+        return None
+    return snapshot.running(decision.group) or (snapshot.running(record.id) if record else None)
 
 
 def _pending(running: RunningGroup | None) -> Counter[tuple[str, str, str]]:

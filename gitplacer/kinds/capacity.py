@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -150,6 +151,10 @@ class Observation(OwnKind):
     """The ResourceQuotas of its namespaces; absent means not known, so not checked."""
 
 
+_BY_NAME = "groups by name"
+"""Where a snapshot keeps its groups by name once one is asked for: beside its fields, of which it is none."""
+
+
 class CapacitySnapshot(Equipment, Observation):
     """What one cluster has. A cluster testifies only about itself; the file is named after it."""
 
@@ -159,9 +164,17 @@ class CapacitySnapshot(Equipment, Observation):
     def name(self) -> str:
         return self.metadata.name
 
+    def running(self, group_id: str) -> RunningGroup | None:
+        """What the cluster shows of a group."""
+        known: tuple[Sequence[RunningGroup], Mapping[str, RunningGroup]] | None = self.__dict__.get(_BY_NAME)
+        if known is None or known[0] is not self.groups:  # as in a copy that shows others
+            known = self.__dict__[_BY_NAME] = self.groups, {group.name: group for group in self.groups}
+        return known[1].get(group_id)
+
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
-        return {**state, "__dict__": {**state["__dict__"], "nodes": NodeColumns.of(self.nodes)}}
+        fields = {name: value for name, value in state["__dict__"].items() if name != _BY_NAME}
+        return {**state, "__dict__": {**fields, "nodes": NodeColumns.of(self.nodes)}}
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         fields = state["__dict__"]

@@ -14,7 +14,7 @@ from gitplacer.grouping import Group
 from gitplacer.kinds.record import PlacementRecord, RecordCluster
 from gitplacer.model.decision import Ending
 from gitplacer.placement.onepass import Pass
-from gitplacer.relocation.evidence import may_have_started, running, seen_ended, seen_unstarted, testimony
+from gitplacer.relocation.evidence import may_have_started, seen_ended, seen_unstarted, testimony
 from gitplacer.relocation.triggers.pendingpods import waiting_too_long
 
 
@@ -85,7 +85,7 @@ class Sightings:
             stirs = (record.id, entry.name) in self._pass.stirring
             seen = seen_ended(self._snapshot, entry, record.id, group.unit) if stirs else None
             capacity = self._snapshot.capacity.get(entry.name)
-            shown = capacity is not None and running(capacity, record.id) is not None
+            shown = capacity is not None and capacity.running(record.id) is not None
             if seen is not None:
                 found[entry.name] = entry.ended_at or seen[0]
             elif entry.ended_at is not None and not shown:
@@ -113,7 +113,7 @@ class Sightings:
                 capacity = testimony(self._snapshot, entry, group.unit)
                 if capacity is None or entry.ended_at is None or capacity.observed_at <= entry.ended_at:
                     return None
-            there = running(capacity, record.id) if capacity is not None else None
+            there = capacity.running(record.id) if capacity is not None else None
             if there is not None and there.phase not in ("Succeeded", "Failed"):
                 return None
             phase = there.phase if there is not None else phase

@@ -25,7 +25,7 @@ from gitplacer.kinds.record import RecordPods, RecordUpdate
 from gitplacer.model.resources import Resources
 from gitplacer.model.workload import Gang, PodSet, PodShape
 from gitplacer.placement.updating import How
-from gitplacer.relocation.evidence import running, speaks_of
+from gitplacer.relocation.evidence import speaks_of
 from gitplacer.source.manifests import WORKLOADS
 
 
@@ -42,7 +42,7 @@ def phase(update: RecordUpdate, capacity: CapacitySnapshot | None, group_id: str
     """How far an update of a group is. `now_wanted` are the pods of the group when it is done."""
     if capacity is None or not speaks_of(capacity, update, WORKLOADS):
         return Phase.UNSEEN
-    there = running(capacity, group_id)
+    there = capacity.running(group_id)
     pods = there.pods if there else ()
     if there is not None and not _looked_at(update, there):
         return Phase.UNSEEN
@@ -126,7 +126,7 @@ def remembered(gang: Gang) -> tuple[RecordPods, ...]:
 
 def running_group(capacity: CapacitySnapshot | None, group_id: str) -> RunningGroup | None:
     """What a snapshot shows of a group, if there is one."""
-    return None if capacity is None else running(capacity, group_id)
+    return None if capacity is None else capacity.running(group_id)
 
 
 def _roles(update: RecordUpdate) -> set[str]:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from gitplacer.belief import Doubted
-from gitplacer.kinds.capacity import CapacitySnapshot, RunningGroup
+from gitplacer.kinds.capacity import CapacitySnapshot
 from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.record import RecordClaim, RecordCluster, RecordUpdate
 from gitplacer.snapshot import Snapshot
@@ -59,11 +59,6 @@ class Seen(Struct, frozen=True):
     yes: bool
 
 
-def running(capacity: CapacitySnapshot, group_id: str) -> RunningGroup | None:
-    """What a snapshot shows of a group."""
-    return next((group for group in capacity.groups if group.name == group_id), None)
-
-
 def testimony(snapshot: Snapshot, entry: RecordCluster, unit: str) -> CapacitySnapshot | None:
     """The capacity snapshot of a record's entry, if it is fresh and from after the entry was made; None if there is none."""
     capacity, cluster = snapshot.capacity.get(entry.name), snapshot.source.own.clusters.get(entry.name)
@@ -79,14 +74,14 @@ def seen_ready(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: st
     capacity = testimony(snapshot, entry, unit)
     if capacity is None:
         return None
-    there = running(capacity, group_id)
+    there = capacity.running(group_id)
     return Seen(capacity.observed_at, there is not None and there.ready)
 
 
 def seen_gone(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: str) -> Seen | None:
     """Whether nothing of a group is left where the record's entry says that its files were removed; None if nobody knows."""
     capacity = testimony(snapshot, entry, unit) if entry.state == "Removing" else None
-    return None if capacity is None else Seen(capacity.observed_at, running(capacity, group_id) is None)
+    return None if capacity is None else Seen(capacity.observed_at, capacity.running(group_id) is None)
 
 
 def seen_nothing(snapshot: Snapshot, name: str, entry: RecordCluster, group_id: str) -> Seen | None:
@@ -98,7 +93,7 @@ def seen_nothing(snapshot: Snapshot, name: str, entry: RecordCluster, group_id: 
     if capacity is None or cluster is None or capacity.coarse or is_stale(cluster, capacity, snapshot.now):
         return None
     late = entry.since + SYNC_GRACE < capacity.observed_at <= snapshot.now + SYNC_GRACE
-    return Seen(capacity.observed_at, running(capacity, group_id) is None) if late else None
+    return Seen(capacity.observed_at, capacity.running(group_id) is None) if late else None
 
 
 def all_gone(first: Seen, others: Iterable[Seen | None]) -> Seen | None:
@@ -125,7 +120,7 @@ def seen_pending(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: 
     knows. What was pending before the group came there was another's.
     """
     capacity = testimony(snapshot, entry, unit)
-    there = running(capacity, group_id) if capacity is not None else None
+    there = capacity.running(group_id) if capacity is not None else None
     if capacity is None or there is None:
         return None
     waiting = [pod for pod in there.pods if pod.node is None and pod.pending_since is not None]
@@ -143,7 +138,7 @@ def seen_ended(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit: st
     capacity = snapshot.capacity.get(entry.name)
     if capacity is None or not speaks_of(capacity, entry, unit) or capacity.observed_at > snapshot.now + SYNC_GRACE:
         return None
-    there = running(capacity, group_id)
+    there = capacity.running(group_id)
     ended = there is not None and there.phase in ("Succeeded", "Failed")
     return (capacity.observed_at, str(there.phase)) if ended and there is not None else None
 
@@ -155,7 +150,7 @@ def seen_unstarted(snapshot: Snapshot, entry: RecordCluster, group_id: str, unit
     from before it was applied or from after it was done.
     """
     capacity = testimony(snapshot, entry, unit)
-    there = running(capacity, group_id) if capacity is not None else None
+    there = capacity.running(group_id) if capacity is not None else None
     if capacity is None or there is None or there.phase != "Pending":
         return None
     submitted = any(pod.role == "submitter" and pod.node is not None for pod in there.pods)

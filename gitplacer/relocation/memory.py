@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from gitplacer.kinds.record import PlacementRecord, RecordMoved
 from gitplacer.model.decision import Reason
-from gitplacer.relocation.evidence import reaches, running
+from gitplacer.relocation.evidence import reaches
 from gitplacer.snapshot import Snapshot
 from gitplacer.source.manifests import WORKLOADS
 
@@ -37,7 +37,7 @@ def left_over(record: PlacementRecord, snapshot: Snapshot) -> Iterator[str]:
             if (
                 capacity is None
                 or not reaches(capacity, epoch, moved.lost_at or moved.at, WORKLOADS)
-                or running(capacity, record.id) is not None
+                or capacity.running(record.id) is not None
             ):
                 yield cluster
 
