@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gitplacer.whatif.losses import Loss
 
 CONCERNS = ("stranded", "held", "part", "waiting", "services")
+"""The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
 _MANY = 1_000
 """Losses that take so long that somebody should hear it before."""
-"""The words of --fail-on: who is stranded, held, keeps a part, is new and waits; services that are stranded."""
 
 
 @click.command("simulate", cls=Taught)

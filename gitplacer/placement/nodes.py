@@ -295,8 +295,12 @@ class Nodes:
 
     def _is_taken_by(self, pod: PodShape, key: str) -> bool:
         """Whether a new machine of a type takes a pod."""
-        has_room = bool((self.columns.asked(pod) <= self.type_row[key]).all())
-        return has_room and self.type_admits(pod, key)
+        return self.would_take(pod, self.type_shape[key], self.type_row[key])
+
+    def would_take(self, pod: PodShape, shape: int, amounts: Amounts) -> bool:
+        """Whether a new machine of a shape, which has so much to give, takes a pod; it never takes one that asks for a node by name."""
+        has_room = bool((self.columns.asked(pod) <= amounts).all())
+        return has_room and not asks_for_a_name(pod) and self.obstacle(pod, shape) is None
 
     def addable(self, keys: Sequence[str], most: int, limits: Mapping[str, int]) -> list[str]:
         """Machines that may be added together: in turn one of each type, up to so many of each, as far as limits go."""

@@ -25,14 +25,13 @@ from gitplacer.kinds.fleet import Cluster
 from gitplacer.kinds.policy import PlacementPolicy
 from gitplacer.machines import MachineType
 from gitplacer.model.decision import Action, Candidate, Decision, Reason
-from gitplacer.model.workload import Gang, PodShape
+from gitplacer.model.workload import Gang
 from gitplacer.placement.books import Books
 from gitplacer.placement.eligibility import may_not_stay
 from gitplacer.placement.ledger import Ledger
 from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Packing, Room, pack
 from gitplacer.policies import DIVIDING
-from gitplacer.scheduler.filters import asks_for_a_name
 from gitplacer.snapshot import Snapshot
 
 PLENTY = 2**40
@@ -173,24 +172,15 @@ def more_like(ledger: Ledger, machine: int, fresh: Amounts, gang: Gang) -> int |
     How many more nodes like one of a cluster a gang needs there beside what is free; None where no number will do, as where none of its pods
     can be on one. `fresh` is what a new one has to give.
     """
-    if not any(is_taken_by(ledger, machine, fresh, pods.shape) for pods in gang if pods.count):
+    shape = ledger.nodes.machines[machine].shape
+    if not any(ledger.nodes.would_take(pods.shape, shape, fresh) for pods in gang if pods.count):
         return None
     nodes = copy.copy(ledger.nodes)
     nodes.types = {_LIKE: MachineType(key=_LIKE, name=_LIKE, labels=(), allocatable=ledger.columns.resources(fresh))}
-    nodes.type_shape = {_LIKE: ledger.nodes.machines[machine].shape}
+    nodes.type_shape = {_LIKE: shape}
     nodes.type_row = {_LIKE: np.maximum(fresh, 0)}
     found = pack(Room(nodes, ledger.free_on_nodes(), (), {}), gang, scale_up=True, exact=False)
     return len(found.opened) if isinstance(found, Packing) else None
-
-
-def is_taken_by(ledger: Ledger, machine: int, fresh: Amounts, pod: PodShape) -> bool:
-    """Whether a new node like one of a cluster takes a pod."""
-    has_room = bool((ledger.columns.asked(pod) <= fresh).all())
-    return (
-        has_room
-        and not asks_for_a_name(pod)
-        and ledger.nodes.obstacle(pod, ledger.nodes.machines[machine].shape) is None
-    )
 
 
 def without_limits(ledger: Ledger, gang: Gang, keys: Collection[str]) -> Counter[str] | None:

@@ -36,7 +36,7 @@ from gitplacer.placement.nodes import Amounts
 from gitplacer.placement.pack import Packing
 from gitplacer.policies import DIVIDING
 from gitplacer.remedies.amended import limit_field, own_document, with_edits, with_group_max, with_nodes
-from gitplacer.remedies.case import Case, fewer, is_taken_by, more_like, plain, without_limits
+from gitplacer.remedies.case import Case, fewer, more_like, plain, without_limits
 from gitplacer.scheduler.objects import HOSTNAME
 from gitplacer.source.manifests import SourceObject
 from gitplacer.workloads.facts import Scale
@@ -408,7 +408,8 @@ def _nodes_more(ledger: Ledger, machine: int, fresh: Amounts, gang: Gang) -> int
         return more
     lack = ledger.lacks_proof(gang, lambda shape: 0)
     wanting = lack.alone[0] if lack is not None and lack.alone is not None else None
-    return 1 if wanting is None or is_taken_by(ledger, machine, fresh, wanting) else None
+    nodes = ledger.nodes
+    return 1 if wanting is None or nodes.would_take(wanting, nodes.machines[machine].shape, fresh) else None
 
 
 def _growing(cluster: str, node: Node, used: Resources, called: str) -> Callable[[Inputs, int], Made | None]:

@@ -65,7 +65,9 @@ def keeps_unread(path: str) -> bool:
 
 def tool_of(path: str) -> str:
     """Which tool makes manifests of a file that is never read here; '' for none that is known by its ending."""
-    return "" if is_hidden(path) else next((tool for ending, tool in _TOOLS.items() if path.endswith(ending)), "")
+    if not path.endswith(tuple(_TOOLS)) or is_hidden(path):
+        return ""
+    return next(tool for ending, tool in _TOOLS.items() if path.endswith(ending))
 
 
 def is_kept_unread(tree: Tree, path: str) -> bool:
