@@ -81,7 +81,11 @@ def env_vars(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _loaded(text: Any) -> Mapping[str, Any]:
-    documents, _ = load(text) if text and isinstance(text, str) else ((), ())
+    """What a text says that may have variables in it; nothing of any other."""
+    # The name of the variables may be spelt by escapes. What has neither is spared another parse.
+    if not isinstance(text, str) or ("env_vars" not in text and "\\" not in text):
+        return {}
+    documents, _ = load(text)
     value = documents[0].value if documents and documents[0].sound else None
     return value if isinstance(value, dict) else {}
 
